@@ -24,6 +24,27 @@ import Testing
     #expect(!leases.contains("/dev_1"))
   }
 
+  @Test("A link that an attempt made stays a lease when another one is refused later") func aLateRefusal() {
+    var leases = Leases()
+    let first = leases.beginAttempt("/dev_1", .session)
+    let second = leases.beginAttempt("/dev_1", .session)
+    leases.endAttempt(first, hasLink: true)
+    leases.endAttempt(second, hasLink: false)
+    #expect(leases.contains("/dev_1"))
+  }
+
+  @Test("A link that was lost while another attempt was under way is no lease when that is refused") func aLostLink() {
+    var leases = Leases()
+    let first = leases.beginAttempt("/dev_1", .session)
+    let second = leases.beginAttempt("/dev_1", .session)
+    leases.endAttempt(first, hasLink: true)
+    leases.end("/dev_1")
+    leases.endAttempt(second, hasLink: false)
+    // Noticed twice.
+    leases.endAttempt(first, hasLink: true)
+    #expect(!leases.contains("/dev_1"))
+  }
+
   @Test("An attempt of an instance of bluetoothd that has ended does not end that of the next one")
   func aLateEnd() {
     var leases = Leases()

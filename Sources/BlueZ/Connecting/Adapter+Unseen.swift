@@ -14,13 +14,13 @@ extension Adapter {
     }
     try await Device(session: session, path: expected).untilNoLinkEnds(timeout)
     await core.claimCapability()
-    let found = Lock<Device?>(nil)
+    let found = Lock<(device: Device, attempt: Leases.Attempt)?>(nil)
     do {
       try await Device(session: session, path: expected).withRadioToItself(at: root) {
         let generation = core.state.withLock { $0.generation }
         let target = UnseenAttempts.Target(adapter: root, address: address, type: type, generation: generation)
-        let device = try await linked(target, timeout, lifetime)
-        found.withLock { $0 = device }
+        let link = try await linked(target, timeout, lifetime)
+        found.withLock { $0 = link }
       }
     } catch let error as BlueZError where Self.needsScan(error) {
       core.logger.debug("not connected without a scan", metadata: ["error": "\(error)"])
@@ -28,7 +28,8 @@ extension Adapter {
     } catch let error as BlueZError where error.code == .failed {
       throw BlueZError(.connectFailed, error.message, underlying: error.underlying)
     }
-    guard let device = found.withLock({ $0 }) else { return nil }
+    guard let (device, attempt) = found.withLock({ $0 }) else { return nil }
+    defer { device.end(attempt) }
     do {
       // The reply came over another connection than the signals.
       try await core.wait("waiting for the object of \(address)", timeout) { state in
@@ -52,10 +53,11 @@ extension Adapter {
   /// Makes the call, or joins the one that is under way, and waits for its outcome.
   private func linked(
     _ target: UnseenAttempts.Target, _ timeout: Duration, _ lifetime: LinkLifetime
-  ) async throws -> Device {
+  ) async throws -> (Device, Leases.Attempt) {
     let core = core
     let session = session
-    let outcomes = BoundedStream.make(of: Result<ObjectPath, any Error>.self, limit: 1, policy: .dropNewest)
+    let outcomes = BoundedStream.make(
+      of: Result<UnseenAttempts.Link, any Error>.self, limit: 1, policy: .dropNewest)
     let waiter = UnseenAttempts.Waiter(source: outcomes.source, lifetime: lifetime)
     guard let ending = core.onClose({ outcomes.source.finish() }) else { throw SessionCore.closed }
     defer { core.stopObserving(ending) }
@@ -64,14 +66,17 @@ extension Adapter {
     do {
       return try await withTimeout(timeout, "connecting to \(target.address)") {
         for await outcome in outcomes.stream {
-          return Device(session: session, path: try outcome.get(), generation: target.generation)
+          let link = try outcome.get()
+          return (Device(session: session, path: link.device, generation: target.generation), link.attempt)
         }
         throw core.errorOfAnEndedStream()
       }
     } catch {
       core.state.withLock { $0.unseen.leave(target, id) }
-      if let path = waiter.linked.withLock({ $0 }) {
-        try await Device(session: session, path: path, generation: target.generation).giveUpOnceAnswered()
+      if let link = waiter.link.withLock({ $0 }) {
+        let device = Device(session: session, path: link.device, generation: target.generation)
+        defer { device.end(link.attempt) }
+        try await device.giveUpOnceAnswered()
       }
       throw error
     }
@@ -132,22 +137,32 @@ extension SessionCore {
   /// sent it; the paths of its devices are then those of other devices and links.
   /// - Returns: `false` if a link was made that nobody waits for; ``endDisconnection(_:)`` must follow.
   private func ended(_ target: UnseenAttempts.Target, _ outcome: Result<ObjectPath, any Error>) -> Bool {
-    let (waiters, told) = state.withLock { state -> ([UnseenAttempts.Waiter], Result<ObjectPath, any Error>) in
+    state.withLock { state in
       let waiters = state.isClosed ? [] : state.unseen.end(target)
-      guard case .success(let path) = outcome else { return (waiters, outcome) }
-      if waiters.isEmpty { state.disconnections.begin(path) }
-      guard state.generation == target.generation else {
-        return (waiters, .failure(Self.endedWhileConnecting(target.address)))
-      }
+      if waiters.isEmpty, case .success(let path) = outcome { state.disconnections.begin(path) }
+      let isCurrent = state.generation == target.generation
       for waiter in waiters {
-        waiter.linked.withLock { $0 = path }
-        let attempt = state.leases.beginAttempt(path, waiter.lifetime)
-        state.leases.endAttempt(attempt, hasLink: true)
+        let told = outcome.flatMap { path -> Result<UnseenAttempts.Link, any Error> in
+          guard isCurrent else { return .failure(Self.endedWhileConnecting(target.address)) }
+          let link = UnseenAttempts.Link(
+            device: path, attempt: state.leases.beginAttempt(path, waiter.lifetime))
+          waiter.link.withLock { $0 = link }
+          return .success(link)
+        }
+        waiter.source.yield(told)
       }
-      return (waiters, outcome)
+      return !waiters.isEmpty
     }
-    for waiter in waiters { waiter.source.yield(told) }
-    return !waiters.isEmpty
+  }
+}
+
+extension Device {
+  /// Ends an attempt that has made a link, with what the session has heard of the link since.
+  fileprivate func end(_ attempt: Leases.Attempt) {
+    core.state.withLock { state in
+      let isLinked = state.cache.properties(path, Self.interface)?["Connected"]?.bool == true
+      state.leases.endAttempt(attempt, hasLink: isLinked)
+    }
   }
 }
 

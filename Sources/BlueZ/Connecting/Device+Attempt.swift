@@ -81,8 +81,10 @@ extension Device {
       try await withRadioToItself {
         let attempt = core.state.withLock { $0.leases.beginAttempt(path, lifetime) }
         do {
-          try await core.call(path, Self.interface, "Connect", timeout: timeout, doing: "connecting to \(peer)")
-          core.state.withLock { $0.leases.endAttempt(attempt, hasLink: true) }
+          // The link may be lost before this task resumes.
+          try await core.call(
+            .init(path, Self.interface, "Connect"), timeout: timeout, doing: "connecting to \(peer)",
+            onArrival: { [core] _ in core.state.withLock { $0.leases.endAttempt(attempt, hasLink: true) } })
         } catch {
           // Of an attempt without a reply bluetoothd may still make a link.
           let isRefused = (error as? BlueZError).map { $0.code != .timedOut } ?? false

@@ -8,15 +8,15 @@ struct Leases: Sendable {
   /// An attempt to make a link with an instance of bluetoothd.
   struct Attempt: Sendable {
     fileprivate let device: ObjectPath
-    fileprivate let instance: Int
+    fileprivate let number: Int
   }
 
   private var lifetimes: [ObjectPath: LinkLifetime] = [:]
-  /// The number of instances of bluetoothd before this one. The attempts of an earlier one are forgotten, also when they
-  /// end late: those of this one are others.
-  private var instance = 0
-  /// The numbers of attempts under way. Of several at once bluetoothd makes one, and refuses the others.
-  private var attempts: [ObjectPath: Int] = [:]
+  /// The attempts under way. Of several at once bluetoothd makes one, and refuses the others.
+  private var attempts: [ObjectPath: Set<Int>] = [:]
+  private var lastAttempt = 0
+  /// The devices whose links an attempt has made. A refusal of another attempt may be noticed later.
+  private var linked: Set<ObjectPath> = []
 
   /// The devices whose links end with the session.
   var ending: [ObjectPath] { lifetimes.filter { $0.value != .kept }.keys.sorted() }
@@ -27,23 +27,25 @@ struct Leases: Sendable {
   /// Records that the session is about to make a link; ``endAttempt(_:hasLink:)`` must follow.
   mutating func beginAttempt(_ device: ObjectPath, _ lifetime: LinkLifetime) -> Attempt {
     if lifetimes[device] == nil { lifetimes[device] = lifetime } else { join(device, lifetime) }
-    attempts[device, default: 0] += 1
-    return Attempt(device: device, instance: instance)
+    lastAttempt += 1
+    attempts[device, default: []].insert(lastAttempt)
+    return Attempt(device: device, number: lastAttempt)
   }
 
-  /// Records that an attempt has ended.
+  /// Records that an attempt has ended; without effect if it was recorded before, or bluetoothd has ended meanwhile.
   /// - Parameter hasLink: `true` if it has made a link, or has to be undone; the link of another attempt stays a lease.
   mutating func endAttempt(_ attempt: Attempt, hasLink: Bool) {
-    guard attempt.instance == instance else { return }
     let device = attempt.device
-    let left = attempts[device, default: 1] - 1
-    attempts[device] = left == 0 ? nil : left
-    if !hasLink { end(device) }
+    guard attempts[device]?.remove(attempt.number) != nil else { return }
+    if attempts[device]?.isEmpty == true { attempts[device] = nil }
+    if hasLink { linked.insert(device) }
+    if !linked.contains(device) { forget(device) }
   }
 
   /// Records a link that was made for the session without bluetoothd.
   mutating func add(_ device: ObjectPath, _ lifetime: LinkLifetime) {
     if lifetimes[device] == nil { lifetimes[device] = lifetime }
+    linked.insert(device)
   }
 
   /// Records the wish of a caller for a link that exists.
@@ -57,14 +59,19 @@ struct Leases: Sendable {
 
   /// Records that a link has ended; another attempt may be making the next one.
   mutating func end(_ device: ObjectPath) {
+    linked.remove(device)
+    forget(device)
+  }
+
+  private mutating func forget(_ device: ObjectPath) {
     if attempts[device] == nil { lifetimes[device] = nil }
   }
 
   /// Forgets everything, because the instance of bluetoothd has ended.
   mutating func removeAll() {
-    instance += 1
     lifetimes = [:]
     attempts = [:]
+    linked = []
   }
 }
 

@@ -96,18 +96,19 @@ extension SessionCore {
   }
 
   /// Calls a method of bluetoothd.
-  /// - Parameter doing: The phase, for errors.
+  /// - Parameters:
+  ///   - doing: The phase, for errors.
+  ///   - onArrival: A closure that is called with a reply that is no error before any later signal is processed.
   @discardableResult
   func call(
-    _ method: Method, _ arguments: [Value] = [], timeout: Duration? = Connection.defaultTimeout, doing: String
+    _ method: Method, _ arguments: [Value] = [], timeout: Duration? = Connection.defaultTimeout, doing: String,
+    onArrival: (@Sendable ([Value]) -> Void)? = nil
   ) async throws -> [Value] {
     let connection = try connection()
     return try await BlueZError.naming(doing) {
       try await connection.call(
         Self.service, method.path, method.interface, method.member, arguments,
-        options: .init(
-          returning: method.returning,
-          timeout: timeout))
+        options: .init(returning: method.returning, timeout: timeout, onArrival: onArrival))
     }
   }
 

@@ -17,10 +17,18 @@ struct UnseenAttempts: Sendable {
 
   /// A caller that waits for the outcome.
   struct Waiter: Sendable {
-    let source: BoundedStream<Result<ObjectPath, any Error>>.Source
+    let source: BoundedStream<Result<Link, any Error>>.Source
     let lifetime: LinkLifetime
-    /// The device that the call has connected, for a caller that leaves at the same moment.
-    let linked = Lock<ObjectPath?>(nil)
+    /// The link that the call has made, also for a caller that leaves at the same moment.
+    let link = Lock<Link?>(nil)
+  }
+
+  /// A link that a call has made.
+  struct Link: Sendable {
+    let device: ObjectPath
+    /// It ends with the first reply to the session's own connection: the call has another one, and signals of the time
+    /// before it may still be on their way.
+    let attempt: Leases.Attempt
   }
 
   private var waiters: [Target: [Int: Waiter]] = [:]
