@@ -1,7 +1,8 @@
-import BlueZ
 import BlueZTesting
 import Streams
 import Testing
+
+@testable import BlueZ
 
 /// Tests of what the fake has beside two programs in range of each other: monitors, strangers, passkeys.
 extension ContractTests {
@@ -177,6 +178,24 @@ extension ContractTests {
     await lab.adapters[0].setPrivateAddress(addresses[2])
     #expect(device.address == phone.address)
     withExtendedLifetime((agent, window, opened)) {}
+    try await lab.stop()
+  }
+
+  @Test("bluetoothd serves calls in their order, also when it becomes faster meanwhile") func order() async throws {
+    let lab = try await FakeBlueZ.start()
+    let phone = try await lab.adapter(0)
+    let central = try await lab.adapter(1)
+    let opened = try await Parlour().open(on: phone)
+    let device = try await firstSeen(by: central)
+    let connection = try central.core.connection()
+    lab.adapters[1].inject(.slowReplies(.milliseconds(100)))
+    try connection.callWithoutReply(SessionCore.service, device.path, InterfaceName.device, "Connect")
+    // It has arrived when a later message has.
+    _ = try await connection.call(SessionCore.service, "/", "org.freedesktop.DBus.Peer", "Ping")
+    lab.adapters[1].repair()
+    _ = try await connection.call(SessionCore.service, device.path, InterfaceName.device, "Disconnect")
+    #expect(await lab.adapters[1].holdings().links == 0)
+    withExtendedLifetime(opened) {}
     try await lab.stop()
   }
 }
