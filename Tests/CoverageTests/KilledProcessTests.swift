@@ -1,11 +1,12 @@
 import Foundation
+import SystemTesting
 import Testing
 
 /// Kills at single calls of the kernel, of a process that stores fences and of one that sends them.
 @Suite(
   "Processes killed at single system calls",
   .enabled(if: CoverageProcess.isThere, "needs coverage-process: swift build"),
-  .enabled(if: CoverageProcess.mayTrace, "needs strace, and leave to trace"), .timeLimit(.minutes(20)))
+  .enabled(if: SystemCallKill.isPossible, "needs strace, and leave to trace"), .timeLimit(.minutes(20)))
 struct KilledProcessTests {
   private let folder: TemporaryFolder
   private var store: String { folder.path + "/c.sqlite" }
@@ -17,16 +18,16 @@ struct KilledProcessTests {
   }
 
   /// `EDGEBLUE_CRASH_POINTS=30` kills them at the first thirty calls of each kind.
-  private static let points: [(call: String, number: Int)] = {
+  private static let kills: [SystemCallKill] = {
     let wanted = ProcessInfo.processInfo.environment["EDGEBLUE_CRASH_POINTS"].flatMap(Int.init)
     guard let count = wanted else {
       return [
         ("link", 1), ("pwrite64", 4), ("fdatasync", 2), ("write", 3), ("unlink", 1), ("link", 2), ("pwrite64", 11),
         ("fdatasync", 7), ("write", 6), ("unlink", 2),
-      ]
+      ].map { SystemCallKill(at: $0, number: $1) }
     }
     return (1...max(count, 1)).flatMap { number in
-      ["link", "pwrite64", "fdatasync", "write", "unlink"].map { ($0, number) }
+      ["link", "pwrite64", "fdatasync", "write", "unlink"].map { SystemCallKill(at: $0, number: number) }
     }
   }()
 
@@ -47,12 +48,12 @@ struct KilledProcessTests {
   func kills() async throws {
     var stored: Set<Int> = []
     var killed: [String: Int] = [:]
-    for (life, point) in Self.points.enumerated() {
+    for (life, kill) in Self.kills.enumerated() {
       let words = ["measure", store, "life-\(life)", "\(1 + life * 9)", "9"]
-      let measured = try await CoverageProcess.run(words, killedAt: point)
+      let measured = try await CoverageProcess.run(words, kill)
       stored.formUnion(measured.numbers(after: "stored "))
-      let sent = try await CoverageProcess.run(["send", store, server], killedAt: point)
-      for outcome in [measured, sent] where outcome.wasKilled { killed[point.call, default: 0] += 1 }
+      let sent = try await CoverageProcess.run(["send", store, server], kill)
+      for outcome in [measured, sent] where outcome.wasKilled { killed[kill.call, default: 0] += 1 }
       // One that lives on has no error, whatever the one before has left.
       for outcome in [measured, sent] where !outcome.wasKilled { #expect(outcome.status == 0, "\(outcome.output)") }
     }

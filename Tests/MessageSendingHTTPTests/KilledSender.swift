@@ -32,12 +32,7 @@ final class KilledSender: Sendable {
   private static let process = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     .appending(path: "message-sender-process").path
 
-  static let isPossible: Bool = {
-    guard ChildProcess.path(of: "strace") != nil, ChildProcess.path(of: process) != nil else { return false }
-    do {
-      return try ChildProcess("strace", ["-D", "-f", "-o", "/dev/null", "true"], errors: .discarded).wait() == 0
-    } catch { return false }
-  }()
+  static let isPossible = SystemCallKill.isPossible && ChildProcess.path(of: process) != nil
 
   /// The calls at which it is killed, and how many of each a thread makes in a life, about.
   private static let calls = [
@@ -70,21 +65,17 @@ final class KilledSender: Sendable {
   /// Lets it live for three runs, and messages be written meanwhile.
   /// - Returns: The call at which it was killed; `nil` if it does not make that call so often.
   func live(_ number: Int) async throws -> String? {
-    let point = state.withLock { state in
+    let kill = state.withLock { state in
       let (call, count) = Self.calls[number % Self.calls.count]
-      return (call: call, number: Int.random(in: 1...count, using: &state.random))
+      return SystemCallKill(at: call, number: Int.random(in: 1...count, using: &state.random))
     }
     state.withLock { $0.starts.append(server.connections.count) }
-    let trace = [
-      "-D", "-f", "-o", "/dev/null", "-e", "trace=\(point.call)", "-e",
-      "inject=\(point.call):signal=KILL:when=\(point.number)",
-    ]
-    let sender = try ChildProcess("strace", trace + command(number), errors: .discarded)
+    let sender = try ChildProcess("strace", kill.arguments + command(number), errors: .discarded)
     try write(2)
     let (status, output, _) = await sender.outcome()
     state.withLock { $0.wasKilled.append(status == -1) }
     if output.contains("problem") || output.contains("error") { fault("life \(number): \(output)") }
-    return status == -1 ? point.call : nil
+    return status == -1 ? kill.call : nil
   }
 
   /// Sends all that waits, without a kill.

@@ -1,5 +1,6 @@
 import Foundation
 import Streams
+import SystemTesting
 import Testing
 
 @testable import MessageSending
@@ -43,7 +44,7 @@ struct QueueProcessTests {
   /// `EDGEBLUE_KILLS=1000` kills so often.
   @Test(
     "Kills at system calls of a writer and of a sender lose no message, and the file is always valid",
-    .enabled(if: QueueProcess.mayTrace, "needs strace, and leave to trace"))
+    .enabled(if: SystemCallKill.isPossible, "needs strace, and leave to trace"))
   func kills() async throws {
     let kills = Int(ProcessInfo.processInfo.environment["EDGEBLUE_KILLS"] ?? "") ?? 14
     let path = fixture.queue.path
@@ -53,11 +54,12 @@ struct QueueProcessTests {
     var round = 0
     while done < kills {
       defer { round += 1 }
-      let point = (Self.calls[round % Self.calls.count], 1 + round / Self.calls.count % 10)
+      let kill = SystemCallKill(
+        at: Self.calls[round % Self.calls.count], number: 1 + round / Self.calls.count % 10)
       let isWriter = round.isMultiple(of: 2)
       let first = round * 4
-      async let writer = QueueProcess.run(path, ["write", "\(first)", "4"], killedAt: isWriter ? point : nil)
-      async let sender = QueueProcess.run(path, ["send", "6"], killedAt: isWriter ? nil : point)
+      async let writer = QueueProcess.run(path, ["write", "\(first)", "4"], isWriter ? kill : nil)
+      async let sender = QueueProcess.run(path, ["send", "6"], isWriter ? nil : kill)
       let (wrote, sent) = try await (writer, sender)
       done += [wrote, sent].count(where: \.wasKilled)
       #expect(wrote.others + sent.others == [], "round \(round)")

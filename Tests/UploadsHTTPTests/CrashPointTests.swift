@@ -9,18 +9,12 @@ import Timing
   "The built program, killed at single system calls",
   .enabled(if: SeaweedFS.isThere, "needs SeaweedFS: scripts/python-peers"),
   .enabled(if: Program.isThere, "needs the command: swift build"),
-  .enabled(if: Strace.isPermitted, "needs strace, and leave to trace"), .timeLimit(.minutes(20)))
+  .enabled(if: SystemCallKill.isPossible, "needs strace, and leave to trace"), .timeLimit(.minutes(20)))
 struct CrashPointTests {
-  /// At the first such call of a thread, at the second, and so on.
-  private struct Point: Hashable {
-    let call: String
-    let number: Int
-  }
-
   private static let calls = ["fdatasync", "pwrite64", "write", "unlink"]
   private static let usual = [
-    Point(call: "fdatasync", number: 1), Point(call: "pwrite64", number: 5), Point(call: "write", number: 3),
-    Point(call: "unlink", number: 1),
+    SystemCallKill(at: "fdatasync", number: 1), SystemCallKill(at: "pwrite64", number: 5),
+    SystemCallKill(at: "write", number: 3), SystemCallKill(at: "unlink", number: 1),
   ]
 
   /// `EDGEBLUE_CRASH_POINTS=50` kills it at the first fifty of each call.
@@ -28,16 +22,16 @@ struct CrashPointTests {
     async throws
   {
     let wanted = ProcessInfo.processInfo.environment["EDGEBLUE_CRASH_POINTS"].flatMap(Int.init)
-    let points = wanted.map { count in
-      (1...max(count, 1)).flatMap { number in Self.calls.map { Point(call: $0, number: number) } }
+    let kills = wanted.map { count in
+      (1...max(count, 1)).flatMap { number in Self.calls.map { SystemCallKill(at: $0, number: number) } }
     }
     let server = try await SeaweedFS.running()
     let seed = UInt64.random(in: 1...1_000_000)
     let uploads = try KilledProgram("crashes", seed: seed, server, FaultProxy(before: server.port))
     var killed: [String: Int] = [:]
-    for (life, point) in (points ?? Self.usual).enumerated() {
+    for (life, kill) in (kills ?? Self.usual).enumerated() {
       try uploads.queue(3, life: life)
-      let program = try uploads.start(under: Strace.killing(at: point.call, number: point.number))
+      let program = try uploads.start(under: ["strace"] + kill.arguments)
       // A call that it does not make so often kills nobody.
       let survived = Task {
         while try !uploads.store.items(in: [.waiting, .uploading, .delivered]).isEmpty {
@@ -45,7 +39,7 @@ struct CrashPointTests {
         }
         program.signal(SIGTERM)
       }
-      if await program.outcome().status != 0 { killed[point.call, default: 0] += 1 }
+      if await program.outcome().status != 0 { killed[kill.call, default: 0] += 1 }
       survived.cancel()
       _ = await survived.result
       try await uploads.nothingIsGoneEarly()
@@ -53,26 +47,5 @@ struct CrashPointTests {
     try await uploads.finish()
     #expect(Set(killed.keys) == Set(Self.calls), "killed \(killed), seed \(seed)")
     print("killed at \(killed), seed \(seed)")
-  }
-}
-
-/// Kills a program at a call of the kernel.
-private enum Strace {
-  static let isPermitted: Bool = {
-    guard ChildProcess.path(of: "strace") != nil else { return false }
-    do {
-      return try ChildProcess("strace", ["-D", "-f", "-o", "/dev/null", "true"], errors: .discarded).wait() == 0
-    } catch {
-      return false
-    }
-  }()
-
-  /// What runs a program so. It stays our child, and the tracer is not. (Faster is `--seccomp-bpf`, with which strace 6.1
-  /// does not count.)
-  static func killing(at call: String, number: Int) -> [String] {
-    [
-      "strace", "-D", "-f", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
-      "inject=\(call):signal=KILL:when=\(number)",
-    ]
   }
 }

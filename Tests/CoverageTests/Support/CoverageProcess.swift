@@ -21,23 +21,10 @@ enum CoverageProcess {
 
   static let isThere = FileManager.default.isExecutableFile(atPath: path)
 
-  static let mayTrace: Bool = {
-    guard ChildProcess.path(of: "strace") != nil else { return false }
-    do {
-      return try ChildProcess("strace", ["-D", "-f", "-o", "/dev/null", "true"], errors: .discarded).wait() == 0
-    } catch { return false }
-  }()
-
-  /// Runs the program to its end; `point` names the call of the kernel at which it is killed, and its number.
-  static func run(_ words: [String], killedAt point: (call: String, number: Int)? = nil) async throws -> Outcome {
+  /// Runs the program to its end.
+  static func run(_ words: [String], _ kill: SystemCallKill? = nil) async throws -> Outcome {
     var command = [path] + words
-    if let point {
-      command =
-        [
-          "strace", "-D", "-f", "-o", "/dev/null", "-e", "trace=\(point.call)", "-e",
-          "inject=\(point.call):signal=KILL:when=\(point.number)",
-        ] + command
-    }
+    if let kill { command = ["strace"] + kill.arguments + command }
     let (status, output, _) = try await ChildProcess(command[0], Array(command.dropFirst())).outcome()
     return Outcome(status: status, output: output)
   }

@@ -16,18 +16,10 @@ enum QueueProcess {
   static let path = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
     .appending(path: "message-queue-process").path
 
-  /// Runs the program to its end; `point` names the call of the kernel at which it is killed, and its number.
-  static func run(_ queue: String, _ words: [String], killedAt point: (call: String, number: Int)? = nil) async throws
-    -> Outcome
-  {
+  /// Runs the program to its end.
+  static func run(_ queue: String, _ words: [String], _ kill: SystemCallKill? = nil) async throws -> Outcome {
     var command = [path, queue] + words
-    if let point {
-      command =
-        [
-          "strace", "-D", "-f", "-o", "/dev/null", "-e", "trace=\(point.call)", "-e",
-          "inject=\(point.call):signal=KILL:when=\(point.number)",
-        ] + command
-    }
+    if let kill { command = ["strace"] + kill.arguments + command }
     let (status, output, _) = try await ChildProcess(command[0], Array(command.dropFirst())).outcome()
     var outcome = Outcome(wasKilled: status == -1)
     for line in output.split(separator: "\n") {
@@ -46,11 +38,4 @@ enum QueueProcess {
 
   /// The name that the program gives a message it sends.
   static func name(_ message: SealedMessage) -> String { QueueLayoutTests.hex(message.bytes.prefix(16)) }
-
-  static let mayTrace: Bool = {
-    guard ChildProcess.path(of: "strace") != nil else { return false }
-    do {
-      return try ChildProcess("strace", ["-D", "-f", "-o", "/dev/null", "true"], errors: .discarded).wait() == 0
-    } catch { return false }
-  }()
 }
