@@ -5,20 +5,17 @@ import SpeedTest
 struct SpeedTestPlotCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "plot", abstract: "Draw a stored test: both directions over time, and the round trips.",
-    discussion: PictureArgument.discussion(example: "edgeblue speedtest plot 17 test.svg"))
+    discussion: SpeedTestPictureOptions.discussion(example: "edgeblue speedtest plot 17 test.svg"))
 
   @Argument(help: "The number of the test.") var number: Int
-  @OptionGroup var picture: PictureArgument
-  @OptionGroup var state: SpeedTestFolderOptions
-  @OptionGroup var common: CommonOptions
+  @OptionGroup var picture: SpeedTestPictureOptions
 
   func run() async throws {
-    try await common.run { terminal in
-      let file = try picture.file()
-      let record = try state.folder().archive.existing(number)
-      try await file.write(SpeedTestPicture(record).svg)
-      if terminal.json { terminal.print(json: ["path": .string(file.path), "number": .number(number)]) }
-      terminal.say("\(file.path.printable) shows speed test \(number) of \(Terminal.clock(atMs: record.startMs))")
+    try await picture.draw { folder in
+      let record = try folder.archive.existing(number)
+      return .init(
+        svg: SpeedTestPicture(record).svg,
+        subject: "speed test \(number) of \(Terminal.clock(atMs: record.startMs))", member: ("number", number))
     }
   }
 }

@@ -21,16 +21,14 @@ extension UploadsCommand {
     @Flag(help: "Queue objects again that are absent or different.") var repair = false
     @Flag(help: "Print whole keys at a terminal too, also where a line is longer than the terminal is wide.")
     var full = false
-    @OptionGroup var queue: QueueOptions
-    @OptionGroup var store: StoreOptions
-    @OptionGroup var insecure: InsecureOptions
+    @OptionGroup var access: QueueServerOptions
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
       try await common.run { terminal in
-        try insecure.check(["--token-service": store.tokenService], terminal)
-        let items = try queue.openForItems()
-        let verifier = try await UploadsVerifier(items, store, insecure, terminal)
+        try access.insecure.check(["--token-service": access.store.tokenService], terminal)
+        let items = try access.queue.openForItems()
+        let verifier = try await UploadsVerifier(items, access.store, access.insecure, terminal)
         let chosen = if let id { [try ItemArgument.find(id, in: items)] } else { try items.items(in: [.done]) }
         var counts = Counts()
         for item in chosen {
@@ -113,16 +111,14 @@ extension UploadsCommand {
       help: ArgumentHelp("The number of the item. Default: all items that are not uploaded yet.", valueName: "id"))
     var id: Int64?
     @Option(help: ArgumentHelp("The URL of the other server.", valueName: "url")) var to: String
-    @OptionGroup var queue: QueueOptions
-    @OptionGroup var store: StoreOptions
-    @OptionGroup var insecure: InsecureOptions
+    @OptionGroup var access: QueueServerOptions
     @OptionGroup var common: CommonOptions
 
     func run() async throws {
       try await common.run { terminal in
-        try insecure.check(["--to": to], terminal)
-        let items = try queue.openForItems()
-        let server = try store.server(to, items)
+        try access.insecure.check(["--to": to], terminal)
+        let items = try access.queue.openForItems()
+        let server = try access.store.server(to, items)
         let ids =
           if let id { [try ItemArgument.find(id, in: items).id] } else {
             try items.items(in: [.waiting, .uploading, .failed, .paused]).map(\.id)

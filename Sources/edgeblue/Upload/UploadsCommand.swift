@@ -77,9 +77,7 @@ struct UploadsCommand: AsyncParsableCommand {
         "The use of a metered network: pause (nothing is uploaded), spare (only once the oldest item has waited for a "
           + "day) or ignore.", valueName: "policy")) var metered = MeteredPolicy.ignore
     @OptionGroup var metrics: MetricsOptions
-    @OptionGroup var queue: QueueOptions
-    @OptionGroup var store: StoreOptions
-    @OptionGroup var insecure: InsecureOptions
+    @OptionGroup var access: QueueServerOptions
     @OptionGroup var common: CommonOptions
 
     func validate() throws {
@@ -89,11 +87,12 @@ struct UploadsCommand: AsyncParsableCommand {
 
     func run() async throws {
       try await common.run { terminal in
-        try insecure.check(["--endpoint": store.endpoint, "--token-service": store.tokenService], terminal)
-        let items = try queue.open()
-        let server = try store.serverInUse(items)
-        if store.endpoint == nil { try insecure.check(server, terminal) }
-        let uploads = try store.queue(items, at: server, concurrency: concurrency, waitsForLock: false)
+        try access.insecure.check(
+          ["--endpoint": access.store.endpoint, "--token-service": access.store.tokenService], terminal)
+        let items = try access.queue.open()
+        let server = try access.store.serverInUse(items)
+        if access.store.endpoint == nil { try access.insecure.check(server, terminal) }
+        let uploads = try access.store.queue(items, at: server, concurrency: concurrency, waitsForLock: false)
         for other in try items.serversInUse() where other != server.url {
           terminal.whisper("Items for \(other) wait; this program uploads to \(server.url).")
         }
