@@ -19,7 +19,6 @@ actor Daemon {
   let channels: VirtualChannels
   let kernel = VirtualKernel()
   private let presences = Presences()
-  private var turns: [Int: Turn] = [:]
   /// The recorded devices in range, which are no programs and survive bluetoothd.
   private(set) var replays: [ReplayProgram] = []
   /// The agents, and which of them decide for programs without an agent: the last one does.
@@ -198,9 +197,9 @@ actor Daemon {
   private func serve(
     _ call: Interface.Call, of adapter: Int?, in presence: Presences.Presence, _ body: Body
   ) async throws -> [Value] {
-    let place = adapter ?? adapters.indices.first
-    let faults = place.map { adapters[$0].faults }
-    if let place, let delay = faults?.delay { await waitForTurn(at: place, delay) }
+    let place = (adapter ?? adapters.indices.first).map { adapters[$0] }
+    let faults = place?.faults
+    if let place { await waitForTurn(at: place) }
     guard presences.present(adapter) == presence else { throw DBusError.doesNotExist }
     let lateness = faults?.lateness ?? .zero
     do {
@@ -213,27 +212,20 @@ actor Daemon {
     }
   }
 
-  /// The wait of the last call for an adapter that was delayed.
-  private struct Turn {
-    let number: Int
-    let wait: Task<Void, any Error>
-  }
-
-  /// Delays a call. bluetoothd serves calls in their order: none overtakes an earlier one because the delay is shorter by
-  /// now.
-  private func waitForTurn(at adapter: Int, _ delay: Duration) async {
-    let earlier = turns[adapter]
+  /// Delays a call as the adapter's faults demand. bluetoothd serves calls in their order: none overtakes an earlier one
+  /// because the delay is shorter by now.
+  private func waitForTurn(at adapter: VirtualAdapter) async {
+    let earlier = adapter.clients.turn
+    let delay = adapter.faults.delay
     guard delay > .zero || earlier != nil else { return }
     let end = SteadyClock().now.advanced(by: delay)
-    let turn = Turn(
-      number: (earlier?.number ?? 0) + 1,
-      wait: Task {
-        _ = await earlier?.wait.result
-        try await Task.sleep(until: end, clock: .steady)
-      })
-    turns[adapter] = turn
-    _ = await turn.wait.result
-    if turns[adapter]?.number == turn.number { turns[adapter] = nil }
+    let turn = Task {
+      _ = await earlier?.result
+      try await Task.sleep(until: end, clock: .steady)
+    }
+    adapter.clients.turn = turn
+    _ = await turn.result
+    if adapter.clients.turn == turn { adapter.clients.turn = nil }
   }
 
   /// The presence of bluetoothd, or of one of its adapters, that a call reached.
