@@ -60,12 +60,19 @@ extension ContractTests {
     }
   }
 
-  /// Connects in a session of its own, and returns what it saw of the device's link.
-  private func links(ofTheNextSessionIn lab: FakeBlueZ) async throws -> [Bool] {
+  /// Closes a session, connects in another one while something ends the link that there is, and returns what the other
+  /// session saw of the device's link.
+  private func links(
+    after session: Session, in lab: FakeBlueZ, while end: () async throws -> Void
+  ) async throws -> [Bool] {
     let central = try await lab.adapter(1)
     let device = try #require(central.device(try await lab.adapter(0).address))
+    #expect(device.isConnected)
     let events = device.events()
-    _ = try await device.connect(.direct(attempts: 1))
+    session.close()
+    let connection = Task { try await device.connect(.direct(attempts: 1)) }
+    try await end()
+    _ = try await connection.value
     let seen = events.received
     var links: [Bool] = []
     for await event in events.prefix(seen) {
@@ -87,9 +94,9 @@ extension ContractTests {
     let central = try await lab.adapter(1)
     let opened = try await Parlour().open(on: phone)
     try await central.find(phone.address).connect()
-    lab.adapters[1].inject(.slowDisconnects(.milliseconds(200)))
-    central.session.close()
-    #expect(try await links(ofTheNextSessionIn: lab) == [false, true])
+    lab.adapters[1].inject(.slowDisconnects(.seconds(3600)))
+    let links = try await links(after: central.session, in: lab) { lab.adapters[1].repair() }
+    #expect(links == [false, true])
     withExtendedLifetime(opened) {}
     try await lab.stop()
   }
@@ -97,9 +104,8 @@ extension ContractTests {
   @Test("The next session of a program does not use a link that waits for its peer") func nextSessionOfABriefLink()
     async throws
   {
-    try await withBriefLink(patience: .seconds(3600), .slowServices(.milliseconds(300))) { lab, session in
-      session.close()
-      let links = try await links(ofTheNextSessionIn: lab)
+    try await withBriefLink(patience: .seconds(3600), .servicesNeverResolve(times: 1)) { lab, session in
+      let links = try await links(after: session, in: lab) { await lab.adapters[0].loseConnections() }
       #expect(links == [false, true])
     }
   }
