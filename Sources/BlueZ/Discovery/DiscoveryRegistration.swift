@@ -16,6 +16,18 @@ final class DiscoveryRegistration: Registration {
     var isRunning = false
     /// A Boolean value that indicates whether bluetoothd scans for nobody else, as far as it is known.
     var isAlone = false
+    /// The number of checks whether it scans for others, and the instant of the next one.
+    var checks = (count: 0, next: Duration.zero)
+  }
+
+  /// The devices that bluetoothd passes on while it scans for this session.
+  enum Reception {
+    /// Devices with any services.
+    case unfiltered
+    /// Devices with the services of a scan, and those that another program scans for.
+    case shared
+    /// Devices with the services of a scan.
+    case filtered
   }
 
   let adapter: AdapterIdentity
@@ -45,20 +57,62 @@ final class DiscoveryRegistration: Registration {
     }
   }
 
-  /// Returns `true` if a device that bluetoothd has just received must have advertised one of the services: this session
-  /// scans for nothing else, and no other program scans.
-  func isHeardOnly(with services: Set<BluetoothUUID>) -> Bool {
+  /// Returns which devices are received during a scan for services.
+  func reception(for services: Set<BluetoothUUID>) -> Reception {
     state.withLock { state in
+      let isFiltered = state.users.values.allSatisfy { filter in
+        filter.map { !$0.services.isEmpty && $0.services.isSubset(of: services) } ?? true
+      }
       // Before it scans, everything that is received is for others.
-      state.isRunning && state.isAlone && state.comparesServices
-        && state.users.values.allSatisfy { filter in
-          filter.map { !$0.services.isEmpty && $0.services.isSubset(of: services) } ?? true
-        }
+      guard state.isRunning, state.comparesServices, isFiltered else { return .unfiltered }
+      return state.isAlone ? .filtered : .shared
     }
   }
 
   /// Records that bluetoothd received a device that this session does not scan for.
   func heardAnother() { state.withLock { $0.isAlone = false } }
+
+  /// The delays between checks: a scan pauses for up to ``noticeLimit`` for each while another program scans.
+  private static let checkDelays = Backoff(base: .seconds(2), limit: .seconds(60))
+  /// The time after which bluetoothd has reported that it does not scan any more.
+  private static let noticeLimit = Duration.seconds(1)
+
+  /// Finds out whether another program still scans, as one did when this session began to.
+  ///
+  /// bluetoothd reports that it scans, and not for whom: its report concerns others only while it does not scan for this
+  /// session.
+  func checkForOthers() {
+    let now = TimeSource.continuous.now
+    let isDue = state.withLock { state in
+      guard now >= state.checks.next else { return false }
+      state.checks.count += 1
+      state.checks.next = now + Self.checkDelays.delay(afterFailures: state.checks.count, random: 0)
+      return true
+    }
+    guard isDue else { return }
+    radio.enqueue { [self] in await check() }
+  }
+
+  private func check() async {
+    guard state.withLock({ $0.isRunning && !$0.isAlone && $0.pauses == 0 }), let path = core.path(of: adapter) else {
+      return
+    }
+    do {
+      try await stop(at: path)
+      do {
+        try await core.wait("waiting for the end of a scan", Self.noticeLimit) { state in
+          state.cache.properties(path, Adapter.interface)?["Discovering"]?.bool != true ? () : nil
+        }
+      } catch let error as BlueZError where error.code == .timedOut {
+        core.logger.debug("another program scans at \(adapter)")
+      }
+      try await start(try core.connection(), at: path)
+    } catch {
+      if core.state.withLock({ $0.isClosed }) { return }
+      core.logger.info("restarting \(title) failed", metadata: ["error": "\(error)"])
+      core.dropped(self)
+    }
+  }
 
   /// Scanning stops in the queue of the radio, see ``remove(_:)``.
   var undoing: Undoing { Undoing { _, _ in } }

@@ -69,12 +69,17 @@ final class ScanFeed: Sendable {
   /// received through bluetoothd's filter, which is certain only while nobody else scans; a connection shows the rest. That
   /// holds for a linked device, too: it may advertise a service that is no GATT service, as one that has only a channel.
   private func isOnlyHeard(with data: AdvertisementData) -> Bool {
-    guard !filter.services.isEmpty, filter.services.isDisjoint(with: data.services),
-      discovery.isHeardOnly(with: filter.services)
-    else { return false }
-    // The list of this one is up to date: it was received for another program.
-    if !data.servicesWereRead { discovery.heardAnother() }
-    return data.servicesWereRead
+    guard !filter.services.isEmpty, filter.services.isDisjoint(with: data.services) else { return false }
+    switch discovery.reception(for: filter.services) {
+    case .unfiltered: return false
+    case .shared:
+      if data.servicesWereRead { discovery.checkForOthers() }
+      return false
+    case .filtered:
+      // The list of this one is up to date: it was received for another program.
+      if !data.servicesWereRead { discovery.heardAnother() }
+      return data.servicesWereRead
+    }
   }
 
   private func lose(_ device: Device) { source.yield(Adapter.ScanResult(device: device, advertisement: nil)) }

@@ -145,7 +145,8 @@ extension ContractTests {
       }
       let sought = try await central.discover(.init(services: ["180d"], duplicates: true))
       lab.adapters[1].repair()
-      #expect(await lab.adapters[1].holdings().scans == 2)
+      // A scan that is not alone pauses for a moment, to find out whether it still is not.
+      await settled { await lab.adapters[1].holdings().scans == 2 }
       let address = try #require(BluetoothAddress("C0:00:00:00:00:02"))
       for rssi: Int16 in [-60, -40] {
         await lab.adapters[1].receiveAdvertisement(of: seen, services: [Parlour.service], rssi: rssi)
@@ -158,6 +159,33 @@ extension ContractTests {
       }
       #expect(sought.received == 1)
       withExtendedLifetime(all) {}
+    }
+  }
+
+  @Test("A scan that began beside another one finds a device by what it advertises when the other one has ended")
+  func endOfAnotherScan() async throws {
+    try await withPeripheral { lab, central, _ in
+      // A device whose services were read, without the one that is sought.
+      let device = try await firstSeen(by: central)
+      try await device.connect()
+      try await device.disconnect()
+      let address = try #require(device.address)
+      let other = try await lab.adapter(1)
+      _ = try await other.discover()
+      let sought = try await central.discover(.init(services: ["180d"]))
+      other.session.close()
+      let advertising = Task {
+        for number in 0... {
+          let rssi: Int16 = number.isMultiple(of: 2) ? -60 : -40
+          await lab.adapters[1].receiveAdvertisement(of: address, services: ["180d"], rssi: rssi)
+          try await Task.sleep(for: .milliseconds(5))
+        }
+      }
+      for await sighting in sought {
+        #expect(sighting.device.address == address)
+        break
+      }
+      advertising.cancel()
     }
   }
 
