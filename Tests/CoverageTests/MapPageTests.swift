@@ -87,6 +87,52 @@ struct MapPageTests {
     #expect(text.contains("51 of 101 fences"))
   }
 
+  @Test("What is shown after a move is what one picture of it shows", arguments: [60, 2000])
+  func tiles(_ count: Int) async throws {
+    let compare = """
+      view.x = (Math.round(view.frame.left) + view.frame.width / 2) / view.world;
+      view.y = (Math.round(view.frame.top) + view.frame.height / 2) / view.world;
+      view.pan(-333, 57);
+      do { draw(); } while (document.body.dataset.missing !== "0");
+      const pen = view.canvas.getContext("2d");
+      const pixels = () => pen.getImageData(0, 0, view.canvas.width, view.canvas.height).data;
+      const tiled = pixels();
+      const frame = view.frame;
+      pen.clearRect(0, 0, frame.width, frame.height);
+      drawGrid(pen, frame);
+      (document.body.dataset.shows === "lines" ? drawLines : drawCircles)(pen, frame, inside(frame));
+      drawScale(pen, frame);
+      const whole = pixels();
+      // An edge may be a part of a pixel away.
+      document.body.dataset.differ = tiled.filter((value, i) => Math.abs(value - whole[i]) > 40).length;
+      document.body.dataset.painted = whole.filter(value => value > 0).length;
+      """
+    let text = try await document(try MapTests.walk(count), compare)
+    let differ = try #require(text.firstMatch(of: /data-differ="(\d+)"/).flatMap { Int($0.1) })
+    #expect(differ < 100)
+    let painted = try #require(text.firstMatch(of: /data-painted="(\d+)"/).flatMap { Int($0.1) })
+    #expect(painted > 10_000)
+  }
+
+  @Test("A move among many fences draws a part of them at once, and the rest in the frames after it")
+  func partly() async throws {
+    let move = """
+      const seen = view.frame;
+      view.zoom(32, xs[500] * seen.world - seen.left, ys[500] * seen.world - seen.top);
+      draw();
+      view.pan(0, -900);
+      draw();
+      document.body.dataset.left = document.body.dataset.missing;
+      let frames = 0;
+      while (document.body.dataset.missing !== "0" && frames < 100) { draw(); frames++; }
+      document.body.dataset.frames = frames;
+      """
+    let fences = try (0..<50_000).map { try MapTests.fence($0 + 1, Double($0 % 1000) * 2) }
+    let text = try await document(MapTests.map(fences), move)
+    #expect(text.firstMatch(of: /data-left="([1-9]\d*)"/) != nil, "\(text.suffix(300))")
+    #expect(text.firstMatch(of: /data-frames="[1-9]\d?"/) != nil, "\(text.suffix(300))")
+  }
+
   @Test("50,000 fences are drawn, and moved") func many() async throws {
     let move = """
       mapElement.dispatchEvent(new PointerEvent("pointerdown", { pointerId: 1, clientX: 400, clientY: 400 }));

@@ -26,11 +26,13 @@ extension CoverageMapPage {
       if (!view.hasTiles) { drawGrid(pen, frame); }
       const found = inside(frame);
       const isFar = shown.end - shown.first >= data.lineCount && spanOf(frame) >= data.lineSpan;
-      if (isFar) { drawLines(pen, frame, found); } else { drawCircles(pen, frame, found); }
+      const missing = tiles.show(pen, frame, ratio, isFar);
       drawSelected(pen, frame);
       drawScale(pen, frame);
       document.body.dataset.shows = isFar ? "lines" : "circles";
       document.body.dataset.drawn = found.length;
+      document.body.dataset.missing = missing;
+      if (missing > 0) { change(); }
     }
 
     // The legend

@@ -2,7 +2,7 @@ extension CoverageMapPage {
   /// The script of the page.
   ///
   /// It is text of a page and not of the program, so that its rules are those of JavaScript.
-  static let script = dataScript + viewScript + drawingScript + pageScript
+  static let script = dataScript + viewScript + drawingScript + tileScript + pageScript
 
   /// The fences as arrays, with their places on the square of Web Mercator, whose sides are 1.
   private static let dataScript = #"""
@@ -200,6 +200,9 @@ extension CoverageMapPage {
       return latitudeOf(frame.top / frame.world) - latitudeOf((frame.top + frame.height) / frame.world);
     }
 
+    /// What is drawn in each style, the worst one last: in the same order everywhere, and no hole is hidden.
+    const worstLast = groups => [...groups].sort((a, b) => b[0] - a[0]);
+
     function drawCircles(pen, frame, found) {
       const groups = new Map();
       for (const i of found) {
@@ -211,7 +214,7 @@ extension CoverageMapPage {
         path.arc(x, y, radius, 0, 2 * Math.PI);
       }
       pen.lineWidth = 1;
-      for (const [style, path] of groups) {
+      for (const [style, path] of worstLast(groups)) {
         pen.fillStyle = colour(style);
         pen.globalAlpha = 0.5;
         pen.fill(path);
@@ -228,8 +231,11 @@ extension CoverageMapPage {
       let last = null;
       for (const i of found) {
         const [x, y] = [xs[i] * frame.world - frame.left, ys[i] * frame.world - frame.top];
-        const joins = last !== null && last.index === i - 1 && at.flags[i] & 1;
+        const joins = i > shown.first && at.flags[i] & 1;
         if (joins) {
+          if (last === null || last.index !== i - 1) {
+            last = { x: xs[i - 1] * frame.world - frame.left, y: ys[i - 1] * frame.world - frame.top, style: styles[i - 1] };
+          }
           const isNear = last.style === styles[i] && Math.abs(last.x - x) + Math.abs(last.y - y) < 1;
           if (isNear) { last.index = i; continue; }
           const path = of(last.style).way;
@@ -246,7 +252,7 @@ extension CoverageMapPage {
     }
 
     function drawLines(pen, frame, found) {
-      const paths = linePaths(frame, found);
+      const paths = worstLast(linePaths(frame, found));
       pen.lineCap = pen.lineJoin = "round";
       for (const pass of [0, 1]) {
         pen.lineWidth = pass === 0 ? 7 : 5;
