@@ -3,7 +3,7 @@
 //   coverage-process process STORE             4 hours of pings and locations; prints the CPU seconds and the peak in MiB
 //   coverage-process live STORE PORT SECONDS   a run with a responder; prints the CPU seconds, and the pings with a reply
 //   coverage-process ping PORT COUNT US        prints the round trips of pings so many microseconds apart, in nanoseconds
-//   coverage-process page STORE FILE           the stored fences as a page; prints the seconds
+//   coverage-process page STORE FILE [FOLDER]  the stored fences as a page, with Leaflet of a folder; prints the seconds
 //   coverage-process start STORE               a run until its first request; prints the seconds, and those of a pass
 //                                              over the stored sessions
 //   coverage-process create STORE              creates a store
@@ -21,7 +21,7 @@ do {
   case ("live", 4) where numbers.count == 2: try await Live.run(words[1], port: numbers[0], seconds: numbers[1])
   case ("ping", 4) where numbers.count == 2:
     try await Pinging.run(port: Int(words[1]) ?? 0, count: numbers[0], pause: .microseconds(numbers[1]))
-  case ("page", 3): try Page.run(words[1], to: words[2])
+  case ("page", 3), ("page", 4): try Page.run(words[1], to: words[2], leaflet: words.dropFirst(3).first)
   case ("start", 2): try await Start.run(words[1])
   case ("create", 2): try Start.create(words[1])
   case ("measure", 5) where numbers.count >= 2:
