@@ -65,15 +65,19 @@ public struct CoverageSender: Sendable {
   /// - Throws: ``CoverageError`` with code `.busy` if another program sends, `.storage` or `.noSpace`;
   ///   `CancellationError`. A session that was under way is then sent again later.
   public func send() async throws -> Summary {
-    if let run = try store.lockForRun() {
-      defer { run.release() }
-      try store.recover(except: nil)
-    }
+    try finishAbandoned()
     return try await sendFinished()
   }
 
-  /// Sends the finished sessions that are due, after a run has ended what earlier ones have left.
-  func sendFinished() async throws -> Summary {
+  /// Ends the sessions that killed programs have left, unless a program measures.
+  package func finishAbandoned() throws {
+    guard let run = try store.lockForRun() else { return }
+    defer { run.release() }
+    try store.recover(except: nil)
+  }
+
+  /// Sends the finished sessions that are due, after ``finishAbandoned()`` or a run has ended what earlier ones have left.
+  package func sendFinished() async throws -> Summary {
     guard let lock = try store.lockForSending() else {
       throw CoverageError(.busy, "another program sends the sessions in \(store.path)")
     }

@@ -24,7 +24,18 @@ package struct CoverageRunID: Sendable, Hashable {
 
 extension CoverageStore {
   /// Takes the lock of the program that measures; `nil` if another one has it.
-  package func lockForRun() throws(CoverageError) -> FileLock? { try lock(path + ".run") }
+  package func lockForRun() throws(CoverageError) -> FileLock? { try lock(runLock) }
+
+  /// A Boolean value that indicates whether a program measures with the store; a look keeps none from its lock.
+  package var isBeingMeasured: Bool {
+    get throws(CoverageError) {
+      do throws(FileError) { return try FileLock.isHeld(path: runLock) } catch {
+        throw CoverageError(SQLiteFailure(error))
+      }
+    }
+  }
+
+  private var runLock: String { path + ".run" }
 
   /// Takes the lock of the program that sends; `nil` if another one has it.
   func lockForSending() throws(CoverageError) -> FileLock? { try lock(path + ".send") }

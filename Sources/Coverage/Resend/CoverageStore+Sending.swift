@@ -43,6 +43,18 @@ extension CoverageStore {
     }
   }
 
+  /// Returns the number of finished sessions with fences, which wait to be sent or are being sent.
+  package func waiting() throws(CoverageError) -> Int {
+    try read { database in
+      try Int.fetchOne(
+        database,
+        sql: """
+          SELECT count(*) FROM session
+            WHERE finalizedUs IS NOT NULL AND EXISTS (SELECT 1 FROM fence WHERE session = session.id)
+          """) ?? 0
+    }
+  }
+
   /// Returns some finished sessions of a server after another one, the oldest first; none when there are no more.
   ///
   /// They are read in portions: a run writes to the same file meanwhile, and must not wait for thousands of them.

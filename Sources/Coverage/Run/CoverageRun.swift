@@ -19,6 +19,8 @@ public actor CoverageRun {
     public var destination: (any CoverageDestination)?
     /// The logger for errors that cannot be returned.
     public var logger = Logger(label: "edgeblue.coverage")
+    /// A Boolean value that indicates whether the run sends what is finished; otherwise its owner does.
+    package var sendsFinished = true
 
     /// Creates settings with their defaults.
     public init() {}
@@ -106,7 +108,7 @@ public actor CoverageRun {
     defer { lock.release() }
     try store.recover(except: run.id)
     try store.begin(run)
-    work.resend(sender)
+    if options.sendsFinished { work.resend(sender) }
     perform(machines.handle(.start, at: now), at: now)
     await loop()
     await work.end()
@@ -188,7 +190,7 @@ public actor CoverageRun {
     switch action {
     case .prepare(let generation):
       work.prepare(generation, loop: machines.loop)
-      work.resend(sender)
+      if options.sendsFinished { work.resend(sender) }
     case .abandonPreparation: work.abandonPreparation()
     case .activate(let generation, let target): work.connect(to: target, generation)
     case .close(let generation): work.close(generation)
