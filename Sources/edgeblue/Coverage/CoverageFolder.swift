@@ -20,6 +20,8 @@ struct CoverageFolderOptions: ParsableArguments {
 struct CoverageFolder: Sendable {
   let path: String
 
+  /// The folder of the files that wait for their upload.
+  var uploads: String { path + "/uploads" }
   private var file: String { path + "/coverage.sqlite" }
   private var archiveFile: String { path + "/received.sqlite" }
 

@@ -38,7 +38,14 @@ struct CoverageSendCommand: AsyncParsableCommand {
 
   /// Sends the sessions of a server, and prints what became of each.
   static func send(_ sender: CoverageSender, _ terminal: Terminal) async throws {
-    let summary = try await untilInterrupted { try await sender.send() }
+    show(try await untilInterrupted { try await sender.send() }, terminal)
+  }
+
+  /// Prints what became of each session.
+  /// - Parameters:
+  ///   - prefix: The beginning of each line of text.
+  ///   - event: The beginning of the name of each event.
+  static func show(_ summary: CoverageSender.Summary, _ terminal: Terminal, prefix: String = "", event: String = "") {
     for report in summary.reports {
       let (state, reason): (String, String?) =
         switch report.outcome {
@@ -48,7 +55,7 @@ struct CoverageSendCommand: AsyncParsableCommand {
         }
       let count = report.fences == 1 ? "1 fence" : "\(report.fences) fences"
       terminal.happened(
-        "session \(report.id), \(count): \(state)" + (reason.map { ": \($0)" } ?? ""), "sending",
+        prefix + "session \(report.id), \(count): \(state)" + (reason.map { ": \($0)" } ?? ""), event + "sending",
         [
           "id": .number(Int(report.id)), "fences": .number(report.fences), "state": .string(state),
           "reason": JSONValue(reason),
@@ -56,7 +63,7 @@ struct CoverageSendCommand: AsyncParsableCommand {
     }
     if summary.outdated > 0 {
       terminal.happened(
-        "\(summary.outdated) sessions were older than 7 days, and are removed", "outdated",
+        prefix + "\(summary.outdated) sessions were older than 7 days, and are removed", event + "outdated",
         ["count": .number(summary.outdated)])
     }
   }

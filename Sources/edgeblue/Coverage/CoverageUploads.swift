@@ -22,7 +22,7 @@ struct CoverageUploadOptions: ParsableArguments {
   func destination(in folder: CoverageFolder) throws -> CoverageUploads? {
     guard let bucket else { return nil }
     let uploads = CoverageUploads(
-      store: try QueueOptions(state: queue).open(), folder: folder.path + "/uploads", bucket: bucket, account: account,
+      store: try QueueOptions(state: queue).open(), folder: folder.uploads, bucket: bucket, account: account,
       prefix: prefix)
     try Disk().createFolder(uploads.folder)
     return uploads

@@ -3,7 +3,7 @@ import JSONValues
 import Streams
 import SystemState
 
-/// What a run prints: its beginning, a line every 10 s, what changes in between, and its end.
+/// What a run prints: its beginning, a line at an interval, what changes in between, and its end.
 final class CoverageView: Sendable {
   private struct Shown {
     var obstacle: String?
@@ -13,23 +13,45 @@ final class CoverageView: Sendable {
   }
 
   private let terminal: Terminal
+  /// The interval of the lines with figures; `nil` for none.
+  private let interval: Duration?
+  /// `true` if the program does more than measure, so that each line names what it is about.
+  private let isPart: Bool
   private let shown = Lock(Shown())
 
-  private static let interval = Duration.seconds(10)
+  init(terminal: Terminal, interval: Duration? = .seconds(10), isPart: Bool = false) {
+    self.terminal = terminal
+    self.interval = interval
+    self.isPart = isPart
+  }
 
-  init(terminal: Terminal) { self.terminal = terminal }
+  private func happened(
+    _ text: String, _ event: String, _ fields: [String: JSONValue] = [:], paint: Terminal.Paint? = nil
+  ) {
+    terminal.happened(
+      isPart ? "coverage: \(text)" : text, isPart ? "coverage-\(event)" : event, fields, paint: paint)
+  }
+
+  func show(_ news: CoverageNews) {
+    switch news {
+    case .waits(let reason): waits(for: reason)
+    case .started: happened("started", "started")
+    case .modem(let modem, let update): show(modem, among: update)
+    case .status(let status): show(status)
+    // The warnings of the status say so too, and the source is waited for at the start alone.
+    case .obstacle, .source: break
+    }
+  }
 
   /// Prints what keeps a run from starting, when that changes.
-  func waits(for reason: String) {
+  private func waits(for reason: String) {
     let isNew = shown.withLock { shown in
       defer { shown.obstacle = reason }
       return shown.obstacle != reason
     }
     guard isNew else { return }
-    terminal.happened("waiting: \(reason)", "waiting", ["reason": .string(reason)])
+    happened("waiting: \(reason)", "waiting", ["reason": .string(reason)])
   }
-
-  func started() { terminal.happened("started", "started") }
 
   func ended(_ ending: CoverageEnding?) {
     let words =
@@ -39,11 +61,11 @@ final class CoverageView: Sendable {
       case .insufficientLocation: "ended: no location was precise within 30 minutes"
       case nil: "ended before the start"
       }
-    terminal.happened(words, "ended", ["ending": JSONValue(ending?.rawValue)])
+    happened(words, "ended", ["ending": JSONValue(ending?.rawValue)])
   }
 
   /// Prints the modem that pings take, when what it tells changes, or why there is none.
-  func show(_ modem: CellularModem?, among update: CellularUpdate) {
+  private func show(_ modem: CellularModem?, among update: CellularUpdate) {
     let reason =
       if case .unavailable(let reason) = update {
         reason
@@ -59,10 +81,10 @@ final class CoverageView: Sendable {
     }
     guard isNew else { return }
     guard let modem else {
-      terminal.happened(line, "modem", ["reason": .string(reason)])
+      happened(line, "modem", ["reason": .string(reason)])
       return
     }
-    terminal.happened(
+    happened(
       line, "modem",
       [
         "service": .string(modem.service.rawValue), "technology": .string(CoverageTechnology(modem).rawValue),
@@ -72,27 +94,27 @@ final class CoverageView: Sendable {
       ])
   }
 
-  func show(_ status: CoverageStatus) {
+  private func show(_ status: CoverageStatus) {
     let old = shown.withLock { shown in
       defer { shown.status = status }
       return shown.status
     }
     if let problem = status.problem, problem != old?.problem {
-      terminal.happened("problem: \(problem)", "problem", ["reason": .string(problem)], paint: .red)
+      happened("problem: \(problem)", "problem", ["reason": .string(problem)], paint: .red)
     }
     if let session = status.session, session != old?.session {
-      terminal.happened("session \(session)", "session", ["session": .string(session)])
+      happened("session \(session)", "session", ["session": .string(session)])
     }
     let warnings = old?.warnings ?? []
     for warning in status.warnings.subtracting(warnings).sorted(by: { $0.rawValue < $1.rawValue }) {
-      terminal.happened(warning.words, "warning", ["warning": .string(warning.rawValue)], paint: .yellow)
+      happened(warning.words, "warning", ["warning": .string(warning.rawValue)], paint: .yellow)
     }
     let isDue = shown.withLock { shown in
-      guard status.elapsed >= shown.lineAt else { return false }
-      shown.lineAt = status.elapsed + Self.interval
+      guard let interval, status.elapsed >= shown.lineAt else { return false }
+      shown.lineAt = status.elapsed + interval
       return true
     }
-    if isDue { terminal.happened(status.line, "status", status.json) }
+    if isDue { happened(status.line, "status", status.json) }
   }
 }
 

@@ -1,6 +1,7 @@
 import ArgumentParser
 import Foundation
 import Places
+import SystemState
 
 /// The options for a source of locations, at most one of which is used.
 struct LocationOptions: ParsableArguments {
@@ -38,6 +39,19 @@ struct LocationOptions: ParsableArguments {
 
   /// A Boolean value that indicates whether the user has named a source.
   var isGiven: Bool { canMove || place != nil }
+
+  /// The source of locations, for a command that needs one.
+  /// - Throws: ``Failure`` without a source, and for a place that is not on the Earth.
+  var requiredSource: LocationSource {
+    get throws {
+      guard let source = location?.source else {
+        throw Failure(
+          "the place is not on the Earth; allowed: a latitude of −90° to 90° and a longitude of −180° to 180°",
+          status: .badInput)
+      }
+      return source
+    }
+  }
 
   var location: LocationSettings? {
     if let gpsd { return .init(kind: .gpsd, host: gpsd.host, port: gpsd.port) }
