@@ -89,6 +89,31 @@ struct AgentControlTests {
     }
   }
 
+  @Test("A client reads the coverage measurement, and everybody the part without session and problem")
+  func coverage() async throws {
+    try await served(ModeRecord()) { fixture, client, bus in
+      let connection = try await bus.connect()
+      let everybody = RemoteObject(connection, AgentBus.name, AgentBus.path)
+      #expect(try await client.status().coverage == nil)
+      #expect(try await everybody.getAll(AgentBus.interface)["CoverageState"] == nil)
+      var coverage = CoverageMeasurementStatus(state: "measuring")
+      coverage.technology = "4G/LTE"
+      coverage.fences = 3
+      coverage.pings = ["answered": 58, "lost": 2, "stalled": 1]
+      coverage.session = "u1"
+      coverage.waiting = 4
+      coverage.sendings = ["delivered": 5, "failed": 6]
+      coverage.problem = "p"
+      await fixture.runner.take(coverage)
+      #expect(try await client.status().coverage == coverage)
+      let properties = try await everybody.getAll(AgentBus.interface)
+      #expect(properties["CoverageTechnology"]?.string == "4G/LTE")
+      #expect(properties["CoveragePings"]?.counts == coverage.pings)
+      #expect(properties["CoverageSession"] == nil)
+      #expect(properties["CoverageProblem"]?.string == AgentStatus.hidden)
+    }
+  }
+
   @Test("Changes are published on the bus") func whatChangesIsTold() async throws {
     try await served(ModeRecord()) { fixture, client, bus in
       let connection = try await bus.connect()

@@ -9,6 +9,8 @@ extension AgentStatus {
     status.coordinator = coordinator?.forEverybody
     if uploads?.problem != nil { status.uploads?.problem = Self.hidden }
     if loop?.problem != nil { status.loop?.problem = Self.hidden }
+    status.coverage?.session = nil
+    if coverage?.problem != nil { status.coverage?.problem = Self.hidden }
     if lastFailure != nil { status.lastFailure = Self.hidden }
     if storageProblem != nil { status.storageProblem = Self.hidden }
     return status

@@ -5,7 +5,7 @@ internal import SystemState
 extension AgentStatus {
   /// The properties of `io.edgecoder.Agent1`, each with its type, and with its value if it has one.
   var properties: [(name: String, type: Signature, value: Value?)] {
-    return [
+    [
       ("Mode", "s", .string(mode.rawValue)),
       ("Cause", "s", .string(cause.rawValue)),
       ("ChosenMode", "s", .string(chosenMode.rawValue)),
@@ -42,12 +42,7 @@ extension AgentStatus {
       ("UploadCounters", "a{st}", uploads.map { .counts($0.counters) }),
       ("UploadFailures", "a{st}", uploads.map { .counts($0.failures) }),
       ("UploadProblem", "s", uploads?.problem.map(Value.string)),
-      ("LoopState", "s", loop.map { .string($0.state) }),
-      ("LoopBegun", "t", loop.map { .uint64(UInt64(clamping: $0.begun)) }),
-      ("LoopTests", "t", loop.map { .uint64(UInt64(clamping: $0.tests)) }),
-      ("LoopOutcomes", "a{st}", loop.map { .counts($0.outcomes) }),
-      ("LoopDueAtMs", "x", loop?.dueAtMs.map(Value.int64)),
-      ("LoopProblem", "s", loop?.problem.map(Value.string)),
+    ] + SpeedTestLoopStatus.properties(of: loop) + CoverageMeasurementStatus.properties(of: coverage) + [
       ("Counters", "a{st}", .counts(counters.byName)),
       ("LastFailure", "s", lastFailure.map(Value.string)),
       ("StorageProblem", "s", storageProblem.map(Value.string)),
@@ -92,6 +87,7 @@ extension AgentStatus {
     coordinator = CoordinatorStatus(properties: properties)
     uploads = UploadsStatus(properties: properties)
     loop = SpeedTestLoopStatus(properties: properties)
+    coverage = CoverageMeasurementStatus(properties: properties)
     let counts = properties["Counters"]?.counts ?? [:]
     counters.downgrades = counts["downgrades", default: 0]
     counters.starts = counts["starts", default: 0]

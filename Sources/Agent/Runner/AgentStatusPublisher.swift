@@ -12,6 +12,7 @@ struct AgentStatusPublisher {
     var coordinator: CoordinatorStatus?
     var uploads: UploadsStatus?
     var loop: SpeedTestLoopStatus?
+    var coverage: CoverageMeasurementStatus?
   }
 
   /// The status before anything was published.
@@ -45,6 +46,7 @@ struct AgentStatusPublisher {
     status.coordinator = reports.coordinator
     status.uploads = reports.uploads
     status.loop = reports.loop
+    status.coverage = reports.coverage
     status.counters = counters
     status.lastFailure = lastFailure
     status.storageProblem = storageProblem?.description

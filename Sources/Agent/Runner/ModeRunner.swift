@@ -277,6 +277,12 @@ public actor ModeRunner {
     publish()
   }
 
+  /// Reports the status of the coverage measurement in ``status``.
+  public func take(_ coverage: CoverageMeasurementStatus) {
+    publisher.reports.coverage = coverage
+    publish()
+  }
+
   /// Reports the status of the upload queue in ``status``.
   public func take(_ uploads: UploadsStatus) {
     publisher.reports.uploads = uploads

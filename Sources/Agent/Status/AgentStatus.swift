@@ -59,6 +59,8 @@ public struct AgentStatus: Sendable, Hashable {
   public var uploads: UploadsStatus?
   /// The state of the loop of speed tests; `nil` if the agent does not carry it.
   public var loop: SpeedTestLoopStatus?
+  /// The state of the coverage measurement; `nil` if the agent does not carry it.
+  public var coverage: CoverageMeasurementStatus?
   /// The counters since the start of the agent.
   public var counters = Counters()
   /// The newest failure in words; `nil` if there was none.

@@ -1,4 +1,5 @@
 import Agent
+import Coverage
 import JSONValues
 
 extension AgentStatus {
@@ -21,6 +22,7 @@ extension AgentStatus {
     if let coordinator { facts += coordinator.facts }
     if let uploads { facts += uploads.facts }
     if let loop { facts += loop.facts }
+    if let coverage { facts += coverage.facts }
     facts += [
       (
         "Since start",
@@ -76,6 +78,7 @@ extension AgentStatus {
       "lastFailure": JSONValue(lastFailure), "storageProblem": JSONValue(storageProblem),
       "eventCount": .number(eventCount),
       "uploads": uploads.map { .object($0.json) } ?? .null, "loop": loop.map { .object($0.json) } ?? .null,
+      "coverage": coverage.map { .object($0.json) } ?? .null,
     ]
   }
 }
@@ -122,6 +125,26 @@ extension SpeedTestLoopStatus {
       "state": .string(state), "begun": .number(begun), "tests": .number(tests),
       "outcomes": .object(outcomes.mapValues(JSONValue.number)), "dueAtMs": JSONValue(dueAtMs.map { Int($0) }),
       "problem": JSONValue(problem),
+    ]
+  }
+}
+
+extension CoverageMeasurementStatus {
+  var facts: [(String, String)] {
+    let answered = pings["answered", default: 0]
+    var text = CoverageObstacle(rawValue: state).map { "waits, \($0.words)" } ?? state
+    if let technology { text += ", \(CoverageTechnology(rawValue: technology)?.displayName ?? technology)" }
+    text += ", \(fences) fences, \(answered) of \(answered + pings["lost", default: 0]) pings answered"
+    text += "; \(sendings["delivered", default: 0]) sessions sent, \(waiting) waiting"
+    let more = [session.map { "session \($0)" }, problem.map { "problem: \($0)" }].compactMap(\.self)
+    return ([text] + more).map { ("Coverage", $0) }
+  }
+
+  var json: [String: JSONValue] {
+    [
+      "state": .string(state), "technology": JSONValue(technology), "fences": .number(fences),
+      "pings": .object(pings.mapValues(JSONValue.number)), "session": JSONValue(session), "waiting": .number(waiting),
+      "sendings": .object(sendings.mapValues(JSONValue.number)), "problem": JSONValue(problem),
     ]
   }
 }

@@ -25,6 +25,10 @@ struct BusAttacks {
     var loop = SpeedTestLoopStatus(state: "waiting", begun: 1, tests: 2)
     loop.problem = "MARKED is not there"
     await fixture.runner.take(loop)
+    var coverage = CoverageMeasurementStatus(state: "failed")
+    coverage.session = "MARKED-session"
+    coverage.problem = "MARKED/coverage.sqlite"
+    await fixture.runner.take(coverage)
     await fixture.runner.take(Fixture.wired)
     await fixture.runner.choose(.bluetoothLocal)
     await fixture.works(.phone)
