@@ -13,7 +13,11 @@ struct AgentService: Sendable {
     manager.notifyReady(runner.status.summary)
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
-        for await status in runner.statuses() { manager.report(status.summary) }
+        var last: String?
+        for await status in runner.statuses() where status.summary != last {
+          last = status.summary
+          manager.report(status.summary)
+        }
       }
       group.addTask { await manager.keepAlive { await runner.respond() } }
     }
