@@ -24,6 +24,18 @@ import Testing
     #expect(command.phone.access.allow.map(\.description) == ["00:AA:01:00:00:42"])
   }
 
+  @Test("The coverage measurement can be set in a file, and its settings stay while it is off") func coverage() throws {
+    let file = #"{"control": "https://c", "place": "48.2,-16.37", "track": "t"}"#
+    #expect(throws: Failure.self) { try configured(file: file) }
+    let place = #"{"control": "https://c", "place": "48.2,-16.37", "interface": "wwan0", "signal": true}"#
+    #expect(try configured(file: place).coverage.server == nil)
+    let command = try configured(["--coverage"], file: place)
+    #expect(command.coverage.server == "https://c")
+    #expect(command.coverage.location.place?.longitude == -16.37)
+    #expect(command.coverage.interface == "wwan0")
+    #expect(command.coverage.signal)
+  }
+
   @Test("The assignment policy can be set in a file and in a variable") func whenWorkIsAskedForIsASetting() throws {
     #expect(try configured().coordinator.policy() == .flowChart(FlowChart()))
     let own = try configured(file: #"{"battery-threshold": 35}"#)
@@ -45,6 +57,9 @@ import Testing
       ),
       (#"{"battery-threshold": 101}"#, [:], ".json:1:2: --battery-threshold: allowed are 0 to 100"),
       (#"{"assignment": "machine", "battery-threshold": 5}"#, [:], "thresholds of its own"),
+      (#"{"coverage": true}"#, [:], "--coverage needs a control server"),
+      (#"{"coverage": true, "control": "https://c"}"#, [:], "--coverage needs a source of locations"),
+      (#"{"gpsd": "h", "geoclue": true}"#, [:], "exclude each other"),
       (#"{"engine": "openai"}"#, ["EDGEBLUE_AGENT_LINK": "x"], "the variable EDGEBLUE_AGENT_LINK: "),
     ] as [(String, [String: String], String)])
   func whoIsToBlameIsNamed(file: String, environment: [String: String], message: String) throws {

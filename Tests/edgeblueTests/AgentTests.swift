@@ -98,7 +98,7 @@ import Testing
   @Test("The status and events are printed as JSON") func forPrograms() {
     #expect(
       JSONValue.object(status.json).line == """
-        {"cause":"network-loss","chosenMode":"on","coordinator":null,"counters":{"downgrades":1,"failures":1,"savesFailed":0,"starts":3},"eventCount":9,\
+        {"cause":"network-loss","chosenMode":"on","coordinator":null,"counters":{"downgrades":1,"failures":1,"savesFailed":0,"starts":3},"coverage":null,"eventCount":9,\
         "lastFailure":"the phone service has failed: no adapter\\u001b[2J","lifecycle":null,"loop":null,"mode":"bluetooth-local",\
         "network":{"interface":null,"metered":false,"reason":"there is no default route","status":"unsatisfied"},\
         "powerTelemetry":{"batteryLevelPct":41,"lowPowerMode":false,"onExternalPower":false,"updatedAtMs":5},\

@@ -49,7 +49,9 @@ struct AgentCommand: AsyncParsableCommand {
       queued in its folder. While another program uploads that queue, the agent waits. With --messages it sends, in \
       every mode, messages and covers at a constant rate, as `edgeblue messages run` does. With --loop it runs, in every \
       mode, the loop of speed tests that `edgeblue loop start --later` has stored; the phase of the agent \
-      (`edgeblue lifecycle`) says whether somebody is there.
+      (`edgeblue lifecycle`) says whether somebody is there. With --coverage it measures, in every mode, the coverage of \
+      the mobile network, one run after the other, and sends what is finished, as `edgeblue coverage run` does; while \
+      another program measures into the same folder, it waits.
 
       Mode, events, lifecycle choice and pending tasks are stored in a folder: the one of --state, or STATE_DIRECTORY, \
       or /var/lib/edgeblue for root and ~/.local/state/edgeblue for other users. On the system bus the agent requires \
@@ -61,6 +63,7 @@ struct AgentCommand: AsyncParsableCommand {
         edgeblue agent --engine ollama --model llama3.2
         edgeblue agent --coordinator https://coordinator.example --registration-token-file /etc/edgeblue/token
         edgeblue agent --uploads --endpoint https://store.example --account ada --credentials /etc/edgeblue/s3
+        edgeblue agent --coverage --control https://control.example.org --gpsd 127.0.0.1
         edgeblue agent --bus session --state /tmp/agent
         edgeblue agent --json                            one JSON object per event
       """)
@@ -76,6 +79,7 @@ struct AgentCommand: AsyncParsableCommand {
   @Flag(help: "Send messages by their schedule, from the folder messages in that folder (`edgeblue messages`).")
   var messages = false
   @Flag(help: "Run the loop of speed tests in the folder speedtest in that folder (`edgeblue loop`).") var loop = false
+  @OptionGroup(title: "Coverage options") var coverage: AgentCoverageOptions
   @OptionGroup(title: "Upload options") var store: StoreOptions
   @OptionGroup var coordinator: CoordinatorOptions
   @OptionGroup var networkLoss: NetworkLossOptions
@@ -130,10 +134,11 @@ struct AgentCommand: AsyncParsableCommand {
         store: folder.tasks, sender: ModeHeartbeats(runner), log: log, options: .delayingSleep)
       let messages = try messages ? AgentMessages.open(in: folder.path, terminal) : nil
       let loop = try loop ? AgentLoop(in: folder.path, terminal) : nil
+      let measurement = try coverage.measurement(in: folder.path, account: store.account, path, beside: loop, terminal)
       let control = try await LateControl.open(runner, tasks, lifecycle, on: bus.bus, terminal)
       let role = AgentRole(
-        runner: runner, tasks: tasks, uploads: uploads, messages: messages, loop: loop, control: control,
-        lifecycle: lifecycle, path: path, power: power)
+        runner: runner, tasks: tasks, uploads: uploads, messages: messages, loop: loop, coverage: measurement,
+        control: control, lifecycle: lifecycle, path: path, power: power)
       await role.takeFirstState()
       terminal.say("EdgeBlue agent, mode \(runner.status.mode), state in \(folder.path). Ctrl-C stops it.")
       let reporting = Task { await diary.follow() }
@@ -145,10 +150,7 @@ struct AgentCommand: AsyncParsableCommand {
       // Services stop in reverse order: first the metrics, then what they describe.
       try await runUntilStopped(
         [Role { try await role.run() }]
-          + metrics.server(terminal) {
-            ProcessMetrics.all + runner.status.metrics + (await phone.metrics()) + (await uploads?.metrics() ?? [])
-              + (messages?.counts.metrics ?? []) + (loop?.metrics ?? [])
-          })
+          + metrics.server(terminal) { await role.metrics + (await phone.metrics()) })
     }
   }
 
@@ -157,6 +159,7 @@ struct AgentCommand: AsyncParsableCommand {
     [
       "--engine-url": phone.engine.server.url, "--coordinator": coordinator.coordinator,
       "--endpoint": uploads ? store.endpoint : nil, "--token-service": uploads ? store.tokenService : nil,
+      "--control": coverage.server,
     ]
   }
 

@@ -13,6 +13,8 @@ struct AgentLoop: Sendable {
   private let folder: SpeedTestFolder
   private let terminal: Terminal
   private let shown = Lock<LoopState?>(nil)
+  /// Whether a test runs at present.
+  let tests = UpdateFeed(false)
 
   /// The delay after which a loop is looked at again that could not be run, for example after a disk error.
   private static let pause = Duration.seconds(30)
@@ -96,9 +98,13 @@ struct AgentLoop: Sendable {
     // Between the look and the lock another program may have run it.
     guard let contents = try folder.loop.load(), contents.state.ending == nil else { return }
     let (changes, source) = BoundedStream.make(of: LoopUpdate.self, limit: 1, policy: .dropOldest)
-    defer { source.finish() }
+    defer {
+      source.finish()
+      tests.publish(false)
+    }
     let session = try LoopSession(contents, in: folder, lock: lock, terminal: terminal, isAgent: true) { update in
       source.yield(update)
+      if update.state.isTesting != tests.newest { tests.publish(update.state.isTesting) }
     }
     try await withThrowingTaskGroup(of: Bool.self) { group in
       group.addTask {
@@ -155,6 +161,13 @@ extension SpeedTestLoopStatus {
 }
 
 extension LoopState {
+  fileprivate var isTesting: Bool {
+    switch phase {
+    case .testing, .aborting: true
+    default: false
+    }
+  }
+
   /// The number of attempts by their outcome.
   fileprivate var outcomes: [String: Int] {
     Dictionary(history.compactMap { $0.outcome.map { ($0.status.rawValue, 1) } }, uniquingKeysWith: +)

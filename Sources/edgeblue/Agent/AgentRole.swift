@@ -9,6 +9,7 @@ struct AgentRole: Sendable {
   let uploads: AgentUploads?
   let messages: AgentMessages?
   let loop: AgentLoop?
+  let coverage: AgentCoverage?
   let control: LateControl
   let lifecycle: AgentLifecycle
   let path: NetworkPathMonitor
@@ -36,9 +37,18 @@ struct AgentRole: Sendable {
       group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
       if let messages { group.addTask { try await messages.run(following: lifecycle.updates()) } }
       if let loop { group.addTask { await loop.run(lifecycle, reportingTo: runner) } }
+      if let coverage { group.addTask { await coverage.run { await runner.take($0) } } }
       if let uploads { group.addTask { await uploads.run(path, reportingTo: runner) } }
       defer { group.cancelAll() }
       while try await group.next() != nil {}
+    }
+  }
+
+  /// The metrics of the process and of all parts but the phone.
+  var metrics: [Metric] {
+    get async {
+      ProcessMetrics.all + runner.status.metrics + (await uploads?.metrics() ?? []) + (messages?.counts.metrics ?? [])
+        + (loop?.metrics ?? []) + (coverage?.status.metrics ?? [])
     }
   }
 }

@@ -79,6 +79,7 @@ struct BusAttacks {
     let status = "\(try await agent.call(AgentBus.details, "GetStatus"))"
     for mark in [
       "https://MARKED.example", "MARKED-1", "401 MARKED", "MARKED_reason", "MARKED denied", "MARKED failure",
+      "MARKED-session", "MARKED/coverage.sqlite",
     ] {
       #expect(status.contains(mark), "\(mark)")
     }
