@@ -85,7 +85,7 @@ extension Daemon {
       return
     }
     // Once the services were read, their list is no longer updated from advertisements.
-    if !known.mirrored.isEmpty { properties["UUIDs"] = nil }
+    if !known.mirrored.isEmpty || adapter.faults.has(.advertisedServicesAreIgnored) { properties["UUIDs"] = nil }
     let repeats = adapter.clients.scans.values.contains(where: \.duplicates)
     known.object.set(
       Names.device, properties.mapValues(Optional.some),

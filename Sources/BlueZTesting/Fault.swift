@@ -29,6 +29,9 @@ public enum Fault: Sendable, Hashable {
   case discoveryInProgress(times: Int)
   /// The next calls of `StopDiscovery` fail and the scan continues, as when the kernel is between two rounds.
   case discoveryGoesOn(times: Int)
+  /// Advertisements do not change the services of devices that are known, as with bluetoothd 5.82 after a connection
+  /// over which it read none.
+  case advertisedServicesAreIgnored
   /// The next calls of `RemoveDevice` are neither served nor answered, as by bluetoothd 5.82 now and then when the
   /// connection ends at the same time.
   case removalsIgnored(times: Int)

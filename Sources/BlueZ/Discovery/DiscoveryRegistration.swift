@@ -16,8 +16,26 @@ final class DiscoveryRegistration: Registration {
     var isRunning = false
     /// A Boolean value that indicates whether bluetoothd scans for nobody else, as far as it is known.
     var isAlone = false
-    /// The number of checks whether it scans for others, and the instant of the next one.
-    var checks = (count: 0, next: Duration.zero)
+    var checks = Checks()
+  }
+
+  /// The checks whether bluetoothd scans for another program.
+  private struct Checks {
+    var count = 0
+    /// The instant from which on another one is due.
+    var next = Duration.zero
+    /// The devices that were received, and lack the services of the scan.
+    var doubted: Set<ObjectPath> = []
+    /// Those of them before the last start of the scan, if bluetoothd scanned for nobody else then.
+    var forgetful: Set<ObjectPath> = []
+    /// The instant until which that is taken for so: programs start to scan at any time.
+    var trusted = Duration.zero
+
+    mutating func conclude(isAlone: Bool, at now: Duration, trust: Duration) {
+      forgetful = isAlone ? forgetful.union(doubted) : []
+      doubted = []
+      trusted = now + trust
+    }
   }
 
   /// The devices that bluetoothd passes on while it scans for this session.
@@ -69,21 +87,37 @@ final class DiscoveryRegistration: Registration {
     }
   }
 
-  /// Records that bluetoothd received a device that this session does not scan for.
-  func heardAnother() { state.withLock { $0.isAlone = false } }
+  /// Returns `true` for a device whose list of services is not that of its advertisement.
+  func isKnownToForget(_ device: ObjectPath) -> Bool {
+    let now = TimeSource.continuous.now
+    return state.withLock { $0.checks.forgetful.contains(device) && now < $0.checks.trusted }
+  }
+
+  /// Forgets a device that bluetoothd has removed: the next one at the path is another one.
+  func forget(_ device: ObjectPath) {
+    state.withLock { state in
+      state.checks.doubted.remove(device)
+      state.checks.forgetful.remove(device)
+    }
+  }
 
   /// The delays between checks: a scan pauses for up to ``noticeLimit`` for each while another program scans.
   private static let checkDelays = Backoff(base: .seconds(2), limit: .seconds(60))
+  /// The time in which a device in range is received again: the kernel scans in rounds of up to 10 s (DISCOV_LE_TIMEOUT).
+  private static let trust = Duration.seconds(15)
   /// The time after which bluetoothd has reported that it does not scan any more.
   private static let noticeLimit = Duration.seconds(1)
 
-  /// Finds out whether another program still scans, as one did when this session began to.
+  /// Records that bluetoothd received a device that this session does not scan for, and finds out whether another program
+  /// scans.
   ///
   /// bluetoothd reports that it scans, and not for whom: its report concerns others only while it does not scan for this
   /// session.
-  func checkForOthers() {
+  func doubt(_ device: ObjectPath) {
     let now = TimeSource.continuous.now
     let isDue = state.withLock { state in
+      state.isAlone = false
+      state.checks.doubted.insert(device)
       guard now >= state.checks.next else { return false }
       state.checks.count += 1
       state.checks.next = now + Self.checkDelays.delay(afterFailures: state.checks.count, random: 0)
@@ -192,6 +226,8 @@ final class DiscoveryRegistration: Registration {
   }
 
   func establish(on connection: Connection, at path: ObjectPath) async throws {
+    // What was found out about devices of an earlier instance of bluetoothd concerns others.
+    state.withLock { $0.checks = Checks() }
     try await radio.run { [self] in
       guard state.withLock({ !$0.users.isEmpty && $0.pauses == 0 }) else {
         // Not of an earlier instance of the adapter, which ended with it, but of a call whose outcome is unknown.
@@ -206,7 +242,11 @@ final class DiscoveryRegistration: Registration {
     try await setFilter(connection, at: path)
     // After a reply, when the cache is as new as it.
     let isScanning = core.property(path, Adapter.interface, "Discovering")?.bool == true
-    state.withLock { $0.isAlone = !isScanning }
+    let now = TimeSource.continuous.now
+    state.withLock { state in
+      state.isAlone = !isScanning
+      state.checks.conclude(isAlone: !isScanning, at: now, trust: Self.trust)
+    }
     do {
       try await request(connection, at: path)
     } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {

@@ -34,6 +34,7 @@ final class ScanFeed: Sendable {
       if invalidated.contains("RSSI") { history.withLock { $0.fellSilent(path) } }
       if !Self.advertised.isDisjoint(with: changed.keys) { see(path, isHeard: changed["RSSI"] != nil) }
     case .removed(let path, let interfaces) where interfaces.contains(Device.interface):
+      discovery.forget(path)
       if let device = history.withLock({ $0.remove(path) }) { lose(device) }
     case .serviceDown:
       for device in history.withLock({ $0.removeAll() }) { lose(device) }
@@ -55,7 +56,7 @@ final class ScanFeed: Sendable {
       adapter.core.state.withLock({ $0.isObject(root, of: adapter.identity) })
     else { return }
     let data = device.advertisement
-    let mayHaveForgotten = isHeard && isOnlyHeard(with: data)
+    let mayHaveForgotten = isHeard && isOnlyHeard(path, with: data)
     guard filter.matches(data, address: device.address, mayHaveForgotten: mayHaveForgotten) else { return }
     history.withLock { history in
       guard history.recordIfNew(device, data) || filter.duplicates else { return }
@@ -68,17 +69,16 @@ final class ScanFeed: Sendable {
   /// A service that a device provides only at times may be missing in a list that was read. The device has it if it was
   /// received through bluetoothd's filter, which is certain only while nobody else scans; a connection shows the rest. That
   /// holds for a linked device, too: it may advertise a service that is no GATT service, as one that has only a channel.
-  private func isOnlyHeard(with data: AdvertisementData) -> Bool {
+  private func isOnlyHeard(_ device: ObjectPath, with data: AdvertisementData) -> Bool {
     guard !filter.services.isEmpty, filter.services.isDisjoint(with: data.services) else { return false }
     switch discovery.reception(for: filter.services) {
     case .unfiltered: return false
-    case .shared:
-      if data.servicesWereRead { discovery.checkForOthers() }
+    case .filtered where data.servicesWereRead || discovery.isKnownToForget(device): return true
+    case .filtered, .shared:
+      // A list that was not read is that of the advertisement: the device was received for another program. But
+      // BlueZ 5.82 may have read an empty one.
+      discovery.doubt(device)
       return false
-    case .filtered:
-      // The list of this one is up to date: it was received for another program.
-      if !data.servicesWereRead { discovery.heardAnother() }
-      return data.servicesWereRead
     }
   }
 

@@ -189,6 +189,32 @@ extension ContractTests {
     }
   }
 
+  @Test("A device is found by a service that it advertises, though bluetoothd lists none of it") func unlistedServices()
+    async throws
+  {
+    try await withPeripheral { lab, central, _ in
+      let address = try #require(BluetoothAddress("C0:00:00:00:00:03"))
+      let other = try await lab.adapter(1)
+      _ = try await other.discover()
+      await lab.adapters[1].receiveAdvertisement(of: address, services: [])
+      lab.adapters[1].inject(.advertisedServicesAreIgnored)
+      other.session.close()
+      let sought = try await central.discover(.init(services: ["180d"]))
+      let advertising = Task {
+        for number in 0... {
+          let rssi: Int16 = number.isMultiple(of: 2) ? -60 : -40
+          await lab.adapters[1].receiveAdvertisement(of: address, services: ["180d"], rssi: rssi)
+          try await Task.sleep(for: .milliseconds(5))
+        }
+      }
+      for await sighting in sought {
+        #expect(sighting.device.address == address)
+        break
+      }
+      advertising.cancel()
+    }
+  }
+
   @Test("A linked device is found by a service that it advertises, and that is no GATT service") func scanForAChannel()
     async throws
   {
