@@ -71,6 +71,7 @@ struct PlainHTTPProgramAttacks {
     ["agent", "run", "--state", "STATE", "--engine", "ollama", "--engine-url", url],
     ["agent", "run", "--state", "STATE", "--uploads", "--endpoint", url],
     ["agent", "run", "--state", "STATE", "--uploads"] + tokens,
+    ["agent", "run", "--state", "STATE", "--coverage", "--accept-terms", "--place", "48,16", "--control", url],
     ["agent", "setup", "--yes", "--no-start", "--config", "STATE", "--engine", "echo", "--coordinator", url],
     ["agent", "setup", "--yes", "--no-start", "--config", "STATE", "--engine", "ollama", "--engine-url", url],
     ["record"] + wearable + ["--endpoint", url], ["record"] + wearable + tokens,
