@@ -4,6 +4,7 @@ takes to load Bumble. Inside the lab only.
 The first call leaves a server behind that has loaded what the peers need. Each peer is a fork of it, with the streams, the
 folder and the exit code of the `start.py` that asked for it, and ends with that. Its environment is that of the first call.
 """
+import contextlib
 import gc
 import importlib
 import json
@@ -98,7 +99,8 @@ def become_peer(link: socket.socket) -> None:
         traceback.print_exc()
         code = 1
     sys.stdout.flush()
-    link.send(bytes([code]))
+    with contextlib.suppress(BrokenPipeError):  # whoever asked has left
+        link.send(bytes([code]))
     os._exit(code)
 
 
