@@ -135,14 +135,7 @@ extension ContractTests {
       let seen = try #require(device.address)
       // The device advertises also while the second scan still begins.
       lab.adapters[1].inject(.slowReplies(.milliseconds(20)))
-      let advertising = Task {
-        // The sleep ends it: a condition would be asked again for ever, without leaving the thread to anybody.
-        for number in 0... {
-          let rssi: Int16 = number.isMultiple(of: 2) ? -60 : -40
-          await lab.adapters[1].receiveAdvertisement(of: seen, services: [Parlour.service], rssi: rssi)
-          try await Task.sleep(for: .milliseconds(1))
-        }
-      }
+      let advertising = lab.adapters[1].receiving([Parlour.service], from: seen)
       let sought = try await central.discover(.init(services: ["180d"], duplicates: true))
       lab.adapters[1].repair()
       // A scan that is not alone pauses for a moment, to find out whether it still is not.
@@ -174,18 +167,12 @@ extension ContractTests {
       _ = try await other.discover()
       let sought = try await central.discover(.init(services: ["180d"]))
       other.session.close()
-      let advertising = Task {
-        for number in 0... {
-          let rssi: Int16 = number.isMultiple(of: 2) ? -60 : -40
-          await lab.adapters[1].receiveAdvertisement(of: address, services: ["180d"], rssi: rssi)
-          try await Task.sleep(for: .milliseconds(5))
-        }
-      }
+      let advertising = lab.adapters[1].receiving(["180d"], from: address)
+      defer { advertising.cancel() }
       for await sighting in sought {
         #expect(sighting.device.address == address)
         break
       }
-      advertising.cancel()
     }
   }
 
@@ -200,18 +187,12 @@ extension ContractTests {
       lab.adapters[1].inject(.advertisedServicesAreIgnored)
       other.session.close()
       let sought = try await central.discover(.init(services: ["180d"]))
-      let advertising = Task {
-        for number in 0... {
-          let rssi: Int16 = number.isMultiple(of: 2) ? -60 : -40
-          await lab.adapters[1].receiveAdvertisement(of: address, services: ["180d"], rssi: rssi)
-          try await Task.sleep(for: .milliseconds(5))
-        }
-      }
+      let advertising = lab.adapters[1].receiving(["180d"], from: address)
+      defer { advertising.cancel() }
       for await sighting in sought {
         #expect(sighting.device.address == address)
         break
       }
-      advertising.cancel()
     }
   }
 
@@ -227,6 +208,19 @@ extension ContractTests {
       for await sighting in sought {
         #expect(sighting.device.address == address)
         break
+      }
+    }
+  }
+}
+
+extension FakeAdapter {
+  /// Receives the advertisements of a device, with another strength each time, until the task is cancelled.
+  fileprivate func receiving(_ services: [BluetoothUUID], from device: BluetoothAddress) -> Task<Void, any Error> {
+    Task {
+      // The sleep ends it: a condition would be asked again for ever, without leaving the thread to anybody.
+      for number in 0... {
+        await receiveAdvertisement(of: device, services: services, rssi: number.isMultiple(of: 2) ? -60 : -40)
+        try await Task.sleep(for: .milliseconds(1))
       }
     }
   }
