@@ -193,8 +193,10 @@ import Timing
       #expect(status.batteryPct == 80)
       #expect(status.modelState == "ready")
       #expect(status.lastSeenMs == 1_700_000_000_077)
-      near.dropAll()
+      // The nearer one last: while it is gone and the other one is there, the other one is the best.
       far.dropAll()
+      try await eventually { await central.status().phones.count { $0.state == "ready" } == 1 }
+      near.dropAll()
       try await eventually { await !central.status().connected }
       #expect(await central.status().deviceName == "near", "the name stays after the phone has gone")
     }

@@ -27,10 +27,13 @@ import Timing
       scanner: air, connector: air, configuration: configuration, environment: environment, logger: log.logger)
   }
 
-  private func service(_ phone: LoopbackPhone, _ engine: any Engine = EchoEngine(), battery: Int? = nil) -> PhoneService
-  {
+  private func service(
+    _ phone: LoopbackPhone, _ engine: any Engine = EchoEngine(), battery: Int? = nil,
+    _ change: (inout PhoneConfiguration) -> Void = { _ in }
+  ) -> PhoneService {
     var configuration = PhoneConfiguration()
     configuration.chunkInterval = .zero
+    change(&configuration)
     return PhoneService(
       transport: phone, engine: engine, configuration: configuration, battery: { battery }, time: TimeSource(clock),
       logger: log.logger)
@@ -254,13 +257,13 @@ import Timing
     let phone = LoopbackPhone()
     let engine = GatedEngine()
     let central = central()
-    let service = service(phone, engine)
+    // With a limit of its own in the same instant the phone could answer while the central gives the request up.
+    let service = service(phone, engine) { $0.timeouts.text = .seconds(180) }
     try await running([service.run, central.run]) {
       air.see(phone)
       try await ready(central)
       let reply = Task { try await central.generate(prompt: "x", maxTokens: 1) }
       let slow = try await engine.next()
-      // The phone's own limit lies in the same instant; its answer comes too late in any case.
       await clock.advance(toSleeperAt: .seconds(90))
       let error = await #expect(throws: InferenceError.self) { try await reply.value }
       #expect(error?.code == .timedOut)
