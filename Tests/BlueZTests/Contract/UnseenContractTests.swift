@@ -99,7 +99,8 @@ extension ContractTests {
     let lab = try await withoutScan()
     let phone = try await lab.adapter(0)
     let central = try await lab.adapter(1)
-    let options = ConnectOptions.direct(timeout: .milliseconds(100), attempts: 15, backoff: .milliseconds(1))
+    // More attempts than a busy machine needs until the phone is there.
+    let options = ConnectOptions.direct(timeout: .milliseconds(100), attempts: 1000, backoff: .milliseconds(1))
     var events = phone.connectionEvents().makeAsyncIterator()
     let attempt = Task { try await central.connect(to: phone.address, type: .public, options) }
     try await Task.sleep(for: .milliseconds(250))
