@@ -38,6 +38,19 @@ extension RadioTests {
       }
     }
 
+    /// Below BlueZ 5.76 each hears what is for the others, and bluetoothd cuts it at that one's own MTU.
+    @Test(
+      "Listeners with different MTUs hear whole objects, in whichever order they subscribe", .timeLimit(.minutes(5)),
+      arguments: ["23,185,517", "517,185,23", "185,517,23", "517,23", "23,517,185,23"])
+    func listenersWithDifferentMTUs(_ mtus: String) async throws {
+      let count = mtus.split(separator: ",").count
+      let sizes = Array(repeating: 6, count: count) + Array(repeating: 300, count: count)
+      try await central(["--listeners", mtus, "--prompt-bytes", "300", "--prompt", "ü🐟"], replies: 2 * count) {
+        replies in
+        #expect(replies.compactMap { $0["output_bytes"] as? Int }.sorted() == sizes)
+      }
+    }
+
     /// BlueZ 5.66 sends every reply to both; each finds its own by its id.
     @Test("Two Bumble centrals are served at once", .timeLimit(.minutes(5)))
     func twoBumbleCentralsAtOnce() async throws {

@@ -8,12 +8,15 @@ for a phone to advertise on it, connects, subscribes, asks, and prints JSON line
 
     {"event":"adapter","name":"hci0","address":"0A:0B:0C:0D:0E:00"}
     {"event":"connected","central":0,"mtu":517,"address":"..."}
-    {"event":"status","central":0,"status":{"modelState":"ready"},"via":"read"}
+    {"event":"status","central":0,"status":{"modelState":"ready"},"via":"read"}    or "notification"
     {"event":"reply","central":0,"id":"...","ok":true,"output_bytes":5,"sha256":"...","chunks":1,"largest_chunk":58,...}
     {"event":"result","passed":true,...}
 
 Exit code 0 if every prompt got its whole reply, 1 if not (the last line says why), 2 for wrong usage.
 `reply.output_bytes` and `reply.sha256` are of the output text in UTF-8; gaps are milliseconds between two notifications.
+
+With --listeners one central after the other connects, subscribes, and must be sent the status before the next one comes;
+then all ask. What each hears, the replies to the others included, must be whole objects.
 
 Faults, each followed by a plain retry of the prompts on a new connection unless --no-retry:
     --disconnect-after-chunks N   disconnect in the middle of the first reply
@@ -67,6 +70,8 @@ class Link:
     request: CharacteristicProxy
     pieces: asyncio.Queue[tuple[float, bytes]] = field(default_factory=asyncio.Queue)
     statuses: list[Any] = field(default_factory=list)
+    of_status: Collector = field(default_factory=Collector)
+    sent_status: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 @dataclass
@@ -79,9 +84,10 @@ class Prompt:
 
 
 class Central:
-    def __init__(self, index: int, device: Device, lab: Lab, options: argparse.Namespace):
+    def __init__(self, index: int, device: Device, lab: Lab, options: argparse.Namespace, mtu: int):
         self.index = index
         self.device = device
+        self.mtu = mtu
         self.lab = lab
         self.options = options
         self.random = random.Random(options.split_writes)
@@ -120,8 +126,8 @@ class Central:
 
     async def set_up(self, connection: Connection, address: Address) -> Link:
         peer = Peer(connection)
-        if self.options.mtu > 23:
-            await self.within("no MTU", peer.request_mtu(self.options.mtu))
+        if self.mtu > 23:
+            await self.within("no MTU", peer.request_mtu(self.mtu))
         tell("connected", central=self.index, mtu=peer.gatt_client.mtu, address=str(address))
         return await self.within("the service was not usable", self.subscribe(connection, peer))
 
@@ -133,9 +139,19 @@ class Central:
         request, response, status = (self.only(peer, each) for each in (REQUEST, RESPONSE, STATUS))
         link = Link(connection, peer, request)
         await peer.subscribe(response, lambda value: link.pieces.put_nowait((time.monotonic(), bytes(value))))
-        await peer.subscribe(status, lambda value: self.note_status(link, bytes(value), "notification"))
-        self.note_status(link, bytes(await peer.read_value(status)), "read")
+        await peer.subscribe(status, lambda value: self.take_status(link, bytes(value)))
+        if self.options.listeners:
+            await link.sent_status.wait()
+        else:
+            value = bytes(await peer.read_value(status))
+            self.note_status(link, json.loads(value) if value else None, "read")
         return link
+
+    def take_status(self, link: Link, piece: bytes) -> None:
+        status = link.of_status.add(piece)
+        if status is not None:
+            self.note_status(link, status, "notification")
+            link.sent_status.set()
 
     @staticmethod
     def only(peer: Peer, characteristic: Any) -> CharacteristicProxy:
@@ -144,11 +160,7 @@ class Central:
             raise Failure(f"{len(found)} characteristics {characteristic}")
         return found[0]
 
-    def note_status(self, link: Link, value: bytes, via: str) -> None:
-        try:
-            status = json.loads(value)
-        except ValueError:
-            status = {"unreadable": value.hex()}
+    def note_status(self, link: Link, status: Any, via: str) -> None:
         link.statuses.append(status)
         tell("status", central=self.index, status=status, via=via)
 
@@ -252,8 +264,23 @@ class Central:
 
 
 async def ask(lab: Lab, options: argparse.Namespace) -> None:
-    devices = [await lab.add_device(f"central-{index}", options.mtu) for index in range(options.centrals)]
-    await asyncio.gather(*(Central(index, device, lab, options).work() for index, device in enumerate(devices)))
+    mtus = options.listeners or [options.mtu] * options.centrals
+    centrals = [Central(index, await lab.add_device(f"central-{index}", mtu), lab, options, mtu) for index, mtu in enumerate(mtus)]
+    if options.listeners:
+        await listen(centrals, options.prompts)
+    else:
+        await asyncio.gather(*(central.work() for central in centrals))
+
+
+async def listen(centrals: list[Central], texts: list[str]) -> None:
+    """One after the other subscribes; then all ask at once, and none leaves before all have their replies."""
+    links = [await central.connect() for central in centrals]
+    own = [[Prompt(text) for text in texts] for _ in centrals]
+    await asyncio.gather(*(central.ask(link, each) for central, link, each in zip(centrals, links, own)))
+    for central, link in zip(centrals, links):
+        if len(link.of_status):
+            raise Failure(f"central {central.index} heard a status with holes")
+        await central.hang_up(link)
 
 
 async def run(options: argparse.Namespace) -> int:
@@ -262,6 +289,10 @@ async def run(options: argparse.Namespace) -> int:
         await ask(lab, options)
 
     return await judge(options, work)
+
+
+def mtus(text: str) -> list[int]:
+    return [edgecoder.whole_number(23, 517)(each) for each in text.split(",")]
 
 
 def parse(arguments: list[str]) -> argparse.Namespace:
@@ -273,6 +304,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--max-tokens", type=number(1, 10**6), default=512, metavar="N")
     add("--pipeline", action="store_true", help="write all prompts before waiting for the first reply")
     add("--centrals", type=number(1, 8), default=1, metavar="N", help="N centrals at once, each with all prompts")
+    add("--listeners", type=mtus, default=[], metavar="MTU,…", help="a central for each MTU, which subscribe in this order")
     add("--mtu", type=number(23, 517), default=517, metavar="N", help="ATT MTU to ask for (default 517)")
     add("--write-size", type=number(1, 514), metavar="N", help=f"bytes per write (default {SAFE_WRITE}; MTU - 3 at most)")
     add("--split-writes", type=number(0, 2**31), metavar="SEED", help="cut the request at random places")
