@@ -41,6 +41,9 @@ public final class LoopbackCentral: PhoneScanner, PhoneConnector {
     return try await phone.connect(peer, mtu: mtu)
   }
 
+  /// Returns `true` if the phone has a connection, or an attempt that hangs with one.
+  public func isLinked(to id: PhoneID) async -> Bool { phones.withLock { $0[id] }?.isLinked(to: peer) ?? false }
+
   /// Reports a phone as a scan result.
   public func see(_ phone: LoopbackPhone, rssi: Int? = -50) {
     phones.withLock { $0[phone.id] = phone }

@@ -27,6 +27,9 @@ public final class LoopbackPhone: PhoneTransport {
     public var failingConnects = 0
     /// The number of connection attempts that never finish.
     public var hangingConnects = 0
+    /// A Boolean value that indicates whether the attempts that never finish have a link, and hang while they discover
+    /// services.
+    public var hangsWithLink = false
     /// The reason why pairing fails; `nil` if the phone does not require pairing.
     public var refusesToPair: String?
     /// The bearers over which no v2 mux can be opened.
@@ -148,6 +151,11 @@ public final class LoopbackPhone: PhoneTransport {
     state.withLock { $0.connections[peer] = connection }
     source.yield(.connected(peer))
     return connection
+  }
+
+  /// Returns `true` if a central has a link to the phone.
+  func isLinked(to peer: PeerID) -> Bool {
+    state.withLock { $0.connections[peer] != nil || $0.faults.hangsWithLink }
   }
 
   /// Receives a value of a v2 mux over GATT.

@@ -1,4 +1,5 @@
 import EdgeCoder
+import SystemTesting
 import Testing
 
 /// Against a stack nobody here wrote: Bumble as the central of our phone, and as the phone of our central.
@@ -118,6 +119,29 @@ extension RadioTests {
         #expect(error?.code == .disconnected)
         let got = try await central.askUntilAnswered("again", within: .seconds(90)).answer.output.utf8.count
         #expect(got == 9000)
+      }
+    }
+
+    @Test(
+      "A Bumble phone under a new private address is used again, and the old address is forgotten",
+      .timeLimit(.minutes(5)))
+    func aBumblePhoneUnderANewAddress() async throws {
+      let peer = try LabPeer("edgecoder_phone.py", ["--rotate", "--timeout", "290"])
+      defer { peer.terminate() }
+      let adapter = try await peer.adapterName()
+      try await withCentral(on: adapter) { central in
+        try await central.waitForPhones(within: .seconds(120))
+        _ = try await peer.next("advertising")
+        for _ in 1...4 {
+          try await peer.type("")
+          let told = try #require(try await peer.next("advertising")["address"] as? String)
+          let began = ContinuousClock.now
+          let id = told.prefix(17).replacing(":", with: "_")
+          try await eventually { await central.status().phones.contains { $0.state == "ready" && $0.id.hasSuffix(id) } }
+          print("used again under \(told) after \(began.duration(to: .now))")
+          #expect(try await central.generate(prompt: "again", maxTokens: nil).answer.output == "again")
+        }
+        try await eventually { await central.status().phones.count == 1 }
       }
     }
 

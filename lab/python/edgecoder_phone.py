@@ -26,10 +26,11 @@ from typing import Any
 from bumble import att
 from bumble.device import Connection, Device
 from bumble.gatt import Characteristic, CharacteristicValue, Service
+from bumble.hci import Address, HCI_LE_Set_Random_Address_Command
 
 import edgecoder
 from edgecoder import MAX_CHUNK, PACE_SECONDS, REQUEST, RESPONSE, SERVICE, STATUS, Collector, tell
-from peer import add_adapters, command_line, main, serve
+from peer import add_adapters, command_line, line, main, serve
 from radiolab import Lab, advertise
 
 EMOJI = "😀"  # four bytes in UTF-8
@@ -45,6 +46,7 @@ class Phone:
         self.requests: asyncio.Queue[tuple[Connection, dict[str, Any]]] = asyncio.Queue()
         self.collectors: dict[Connection, tuple[Collector, list[int]]] = {}
         self.last_reply = b""
+        self.rotating = False
         self.whole = not (options.garbage_first or options.interleave or options.disconnect_after_chunks)
         flag, may = Characteristic.Properties, Characteristic.Permissions
         self.request = Characteristic(
@@ -59,8 +61,31 @@ class Phone:
         self.device.on("connection", self.on_connection)
         for characteristic, name in ((self.response, "response"), (self.status, "status")):
             characteristic.on("subscription", lambda bearer, on, _, name=name: self.on_subscription(bearer, on, name))
+        if self.options.rotate:
+            await self.take_new_address()
         await advertise(self.device, self.name, SERVICE)
+        self.tell_address()
+
+    def tell_address(self) -> None:
         tell("advertising", phone=self.index, name=self.name, address=str(self.device.random_address))
+
+    async def take_new_address(self) -> None:
+        address = Address.generate_private_address(self.device.irk)
+        await self.device.send_sync_command(HCI_LE_Set_Random_Address_Command(random_address=address))
+        self.device.random_address = address
+
+    async def rotate(self) -> None:
+        """At each line, the links end, and the next advertisement has another private address, as that of a phone has that
+        was out of range for a quarter of an hour."""
+        while await line():
+            self.rotating = True
+            for connection in list(self.device.connections.values()):
+                await connection.disconnect()
+            await self.device.stop_advertising()
+            await self.take_new_address()
+            self.rotating = False
+            await advertise(self.device, self.name, SERVICE)
+            self.tell_address()
 
     def on_connection(self, connection: Connection) -> None:
         tell("connected", phone=self.index)
@@ -72,6 +97,8 @@ class Phone:
     def on_disconnection(self, connection: Connection, reason: int) -> None:
         tell("disconnected", phone=self.index, reason=reason)
         self.collectors.pop(connection, None)
+        if self.rotating:
+            return
         asyncio.ensure_future(advertise(self.device, self.name, SERVICE))
 
     def on_subscription(self, connection: Connection, on: bool, name: str) -> None:
@@ -190,6 +217,8 @@ async def run(options: argparse.Namespace) -> int:
             phone = Phone(index, await lab.add_device(f"{options.name}-{index}", options.mtu, rssi), options)
             await phone.start()
             serving.append(asyncio.create_task(phone.serve()))
+            if options.rotate:
+                serving.append(asyncio.create_task(phone.rotate()))
         return serving
 
     status = await serve(options, begin)
@@ -215,6 +244,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
     add("--chunk", type=number(1, MAX_CHUNK), metavar="N", help="bytes per notification (default 512; MTU - 3 at most)")
     add("--pace", type=edgecoder.seconds, default=PACE_SECONDS, metavar="S", help="pause between chunks (default 0.010)")
     add("--split-utf8", action="store_true", help="a four-byte character across every chunk's edge")
+    add("--rotate", action="store_true", help="use a private address, and another one after each line of input")
     fault = parser.add_mutually_exclusive_group()
     fault.add_argument("--disconnect-after-chunks", type=number(1, 10**6), metavar="N", help="in the first reply")
     fault.add_argument("--garbage-first", action="store_true", help="before the first reply")

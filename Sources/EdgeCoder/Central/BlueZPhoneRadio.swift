@@ -179,4 +179,7 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
       throw error
     }
   }
+
+  /// Returns `true` if bluetoothd reports a link to the phone; see ``PhoneConnector/isLinked(to:)``.
+  public func isLinked(to phone: PhoneID) async -> Bool { devices.withLock { $0[phone] }?.isConnected ?? false }
 }

@@ -43,9 +43,14 @@ public struct CentralConfiguration: Sendable, Hashable {
   public struct Timeouts: Sendable, Hashable {
     /// The time for one connection attempt, service discovery included. Default: 20 s.
     public var connect = Duration.seconds(20)
-    /// The time that a connection attempt has while another phone waits for its own; doubled with each failure, up to
-    /// ``connect``. Default: 2.5 s.
+    /// The time in which the link of an attempt must be established. Default: 2.5 s.
+    ///
+    /// A phone advertises at least once in it, and is heard then; while a controller tries to connect it hears no other
+    /// phone.
     public var turn = Duration.milliseconds(2500)
+    /// The pause after an attempt that took too long: the scan hears phones, and only one that has not failed is dialled.
+    /// Default: 1.5 s.
+    public var listening = Duration.milliseconds(1500)
     /// The time for pairing with a phone that demands it, decisions of users included. Default: 60 s.
     public var pairing = Duration.seconds(60)
     /// The time in which a phone sends its status by itself; one that does not is asked for it. Default: 3 s.

@@ -1,12 +1,12 @@
-import Streams
 import Timing
 
 /// The attempts of a central to connect, which are made in turn.
 ///
 /// A controller establishes one LE connection at a time, and two attempts in parallel abort each other
 /// (`le-connection-abort-by-local`). The phone with the fewest failures comes first, then the one that was received best.
-/// An attempt that has had its turn ends when another phone waits: three phones that cannot be reached would otherwise
-/// keep the fourth one out for a minute.
+/// While a controller tries to connect it hears nobody else. So an attempt ends when its link is not established in its
+/// turn, and a pause follows in which the scan hears phones, and only one that has not failed yet is dialled: otherwise
+/// phones that have left, for example under a private address of before, would keep all others out.
 actor DialQueue {
   /// The properties of a phone that decide when it is its turn.
   struct Rank: Sendable {
@@ -26,35 +26,54 @@ actor DialQueue {
     let continuation: CheckedContinuation<Void, any Error>
   }
 
-  private var isDialing = false
+  private enum State {
+    case free
+    case dialing
+    /// The scan hears phones until the pause of this number is over.
+    case listening(Int)
+  }
+
+  private var state = State.free
   private var waiters: [Waiter] = []
   private var nextTicket = 0
-  /// Signalled when a phone begins to wait.
-  private var contention = WakeSignal()
 
   /// Makes one attempt when it is its turn.
   /// - Parameters:
   ///   - rank: The place among the phones that wait.
   ///   - timeouts: The timeouts of a connection.
   ///   - time: The monotonic clock.
+  ///   - isLinked: Returns `true` when the link is established, and the attempt discovers services.
   ///   - attempt: The attempt, which honours cancellation.
   /// - Throws: ``PhaseTimeout``; what `attempt` throws; `CancellationError`.
   func dial(
     _ rank: Rank, _ timeouts: CentralConfiguration.Timeouts, _ time: TimeSource,
-    _ attempt: @escaping @Sendable () async throws -> Void
+    isLinked: @escaping @Sendable () async -> Bool, _ attempt: @escaping @Sendable () async throws -> Void
   ) async throws {
     try await begin(rank)
-    defer { end() }
-    let turn = min(timeouts.connect, timeouts.turn * (1 << min(rank.failures, 8)))
-    let limit = PhaseTimeout("connecting", timeouts.connect)
-    try await time.withLimit(timeouts.connect, orThrow: limit) {
+    do {
+      try await make(attempt, timeouts, time, isLinked)
+      end()
+    } catch let error as PhaseTimeout {
+      listen(for: timeouts.listening, time)
+      throw error
+    } catch {
+      end()
+      throw error
+    }
+  }
+
+  private func make(
+    _ attempt: @escaping @Sendable () async throws -> Void, _ timeouts: CentralConfiguration.Timeouts,
+    _ time: TimeSource, _ isLinked: @escaping @Sendable () async -> Bool
+  ) async throws {
+    try await time.withLimit(timeouts.connect, orThrow: PhaseTimeout("connecting", timeouts.connect)) {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask(operation: attempt)
         group.addTask {
-          try await time.sleep(for: turn)
-          await self.untilAnotherWaits()
-          try Task.checkCancellation()
-          throw PhaseTimeout("connecting, while another phone waits,", turn)
+          try await time.sleep(for: timeouts.turn)
+          // A link that is lost after that fails the attempt itself.
+          if await isLinked() { try await time.sleep(for: timeouts.connect) }
+          throw PhaseTimeout("connecting", timeouts.turn)
         }
         defer { group.cancelAll() }
         try await group.next()
@@ -64,13 +83,15 @@ actor DialQueue {
 
   private func begin(_ rank: Rank) async throws {
     try Task.checkCancellation()
-    guard isDialing else {
-      isDialing = true
+    switch state {
+    case .dialing: break
+    case .listening where rank.failures > 0: break
+    case .free, .listening:
+      state = .dialing
       return
     }
     let ticket = nextTicket
     nextTicket += 1
-    contention.signal()
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation {
         waiters.append(Waiter(ticket: ticket, rank: rank, continuation: $0))
@@ -80,28 +101,38 @@ actor DialQueue {
     }
   }
 
+  /// Gives the turn to the next phone.
   private func end() {
-    contention = WakeSignal()
     // The first one of equals has waited longest.
     guard var next = waiters.indices.first else {
-      isDialing = false
+      state = .free
       return
     }
     for index in waiters.indices where waiters[index].rank.comes(before: waiters[next].rank) { next = index }
-    if waiters.count > 1 { contention.signal() }
+    state = .dialing
     waiters.remove(at: next).continuation.resume()
+  }
+
+  /// Gives the turn to a phone that has not failed yet, or to the next one when the scan has listened for a time.
+  private func listen(for pause: Duration, _ time: TimeSource) {
+    guard pause > .zero, !waiters.contains(where: { $0.rank.failures == 0 }) else { return end() }
+    let number = nextTicket
+    nextTicket += 1
+    state = .listening(number)
+    Task { [weak self] in
+      // Nobody cancels it: whoever waits must get the turn.
+      do { try await time.sleep(for: pause) } catch {}
+      await self?.endListening(number)
+    }
+  }
+
+  private func endListening(_ number: Int) {
+    guard case .listening(number) = state else { return }
+    end()
   }
 
   private func cancel(_ ticket: Int) {
     guard let index = waiters.firstIndex(where: { $0.ticket == ticket }) else { return }
     waiters.remove(at: index).continuation.resume(throwing: CancellationError())
-  }
-
-  /// Waits until a phone waits, or until the task is cancelled.
-  private func untilAnotherWaits() async {
-    let contention = contention
-    while waiters.isEmpty, !Task.isCancelled {
-      for await _ in contention.signals { break }
-    }
   }
 }

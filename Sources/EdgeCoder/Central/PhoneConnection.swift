@@ -64,6 +64,11 @@ public protocol PhoneConnector: Sendable {
   /// The caller applies a timeout by cancelling the task; the connector then cancels the attempt and returns.
   /// - Throws: ``PhoneConnectionFailure``, or another error whose description is for display.
   func connect(to phone: PhoneID) async throws -> any PhoneConnection
+
+  /// Returns `true` if a link to the phone is established, also while ``connect(to:)`` still discovers its services.
+  ///
+  /// An attempt without a link ends after ``CentralConfiguration/Timeouts/turn``.
+  func isLinked(to phone: PhoneID) async -> Bool
 }
 
 /// One connection to a phone, which is not used again after its end.

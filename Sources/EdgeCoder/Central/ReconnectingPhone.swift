@@ -148,6 +148,8 @@ actor ReconnectingPhone {
     do {
       let rank = DialQueue.Rank(failures: machine.failures, rssi: readings.rssi)
       try await context.dials.dial(rank, configuration.timeouts, context.time) {
+        await connector.isLinked(to: id)
+      } _: {
         let connection = try await connector.connect(to: id)
         made.withLock { $0 = connection }
       }

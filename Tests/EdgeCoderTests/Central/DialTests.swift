@@ -64,18 +64,57 @@ import Timing
     }
   }
 
-  @Test("A phone that is alone has its whole time") func aloneItHasItsTime() async throws {
+  @Test("An attempt whose link is established has its whole time") func withALinkItHasItsTime() async throws {
     let phone = Self.unreachable("slow")
+    phone.faults.hangsWithLink = true
     let central = central()
     try await running([central.run]) {
       air.see(phone)
       try await eventually { phone.connects == 1 }
       await clock.advance(toSleeperAt: .milliseconds(2500))
+      // It looks whether there is a link, and sleeps again.
+      await clock.waitForSleeper(until: .milliseconds(22_500))
       clock.advance(by: .seconds(17))
       #expect(await central.status().phones.first?.state == "connecting")
-      clock.advance(by: .seconds(1))
+      clock.advance(by: .milliseconds(500))
       try await eventually { await central.status().phones.first?.state == "waiting" }
       #expect(phone.connects == 1)
+    }
+  }
+
+  @Test("A phone without a link is dialled again after a pause in which the scan listens") func itIsDialledAgain()
+    async throws
+  {
+    let phone = Self.unreachable("gone")
+    let central = central()
+    try await running([central.run]) {
+      air.see(phone)
+      try await eventually { phone.connects == 1 }
+      await clock.advance(toSleeperAt: .milliseconds(2500))
+      // The end of its own pause, and that of the listening.
+      await clock.waitForSleeper(until: .milliseconds(4000))
+      await clock.advance(toSleeperAt: .milliseconds(3000))
+      try await eventually { await central.status().phones.first?.state == "connecting" }
+      #expect(phone.connects == 1)
+      clock.advance(by: .milliseconds(1000))
+      try await eventually { phone.connects == 2 }
+    }
+  }
+
+  @Test("A phone that is heard in the pause is dialled at once") func heardInThePause() async throws {
+    let gone = Self.unreachable("address of before")
+    let phone = LoopbackPhone("new address")
+    let central = central()
+    try await running([central.run]) {
+      air.see(gone)
+      try await eventually { gone.connects == 1 }
+      await clock.advance(toSleeperAt: .milliseconds(2500))
+      await clock.waitForSleeper(until: .milliseconds(4000))
+      await clock.advance(toSleeperAt: .milliseconds(3000))
+      try await eventually { await central.status().phones.first?.state == "connecting" }
+      air.see(phone)
+      try await eventually { await central.status().connected }
+      #expect(clock.now.offset == .milliseconds(3000), "the other one waits until 4 s")
     }
   }
 
@@ -88,7 +127,7 @@ import Timing
       air.see(old)
       try await eventually { old.connects == 1 }
       air.lose(old)
-      await clock.advance(toSleeperAt: .seconds(20))
+      await clock.advance(toSleeperAt: .milliseconds(2500))
       try await eventually { await central.status().phones.isEmpty }
       #expect(old.connects == 1)
     }
