@@ -1,12 +1,15 @@
-internal import JSONValues
+package import JSONValues
 
-/// The JSON form of a request on a v2 mux; `docs/v2-mux.md` has the members.
-enum RequestForm {
+/// The JSON form of a request on a v2 mux, and between a central and its clients; `docs/v2-mux.md` has the members.
+package enum RequestForm {
   /// The version of the form. A member of a later version is refused like any other that is unknown.
-  static let version = 1
+  package static let version = 1
 
   /// Returns a request as a form. The limit on tokens is not in it: OPEN has it.
-  static func encoded(_ request: InferenceRequest) -> [UInt8] {
+  package static func encoded(_ request: InferenceRequest) -> [UInt8] { value(of: request).encoded }
+
+  /// Returns a request as the value of a form.
+  package static func value(of request: InferenceRequest) -> JSONValue {
     let details = request.details
     var members: [JSONValue.Member] = [.init("version", .number(version))]
     if details.messages.isEmpty {
@@ -14,6 +17,8 @@ enum RequestForm {
     } else {
       members.append(.init("messages", .array(details.messages.map(\.form))))
     }
+    let images = details.messages.enumerated().flatMap { index, message in message.images.map { $0.form(of: index) } }
+    if !images.isEmpty { members.append(.init("images", .array(images))) }
     let options = details.options.members
     if !options.isEmpty { members.append(.init("options", .object(options))) }
     switch details.format {
@@ -31,13 +36,13 @@ enum RequestForm {
     case .tool(let name): members.append(.init("toolChoice", .object([.init("name", .string(name))])))
     }
     if let thinking = details.thinking { members.append(.init("thinking", .string(thinking.rawValue))) }
-    return JSONValue.object(members).encoded
+    return JSONValue.object(members)
   }
 
   /// Reads a request from a form.
   /// - Throws: ``InvalidRequest`` for a form that is no JSON object, lacks a field, or has one that is invalid or unknown:
   ///   what is not understood is not dropped.
-  static func decode(_ bytes: [UInt8], maxTokens: Int?) throws(InvalidRequest) -> InferenceRequest {
+  package static func decode(_ bytes: [UInt8], maxTokens: Int?) throws(InvalidRequest) -> InferenceRequest {
     let form: JSONValue
     do {
       form = try JSONValue(parsing: bytes)
@@ -45,7 +50,7 @@ enum RequestForm {
       throw InvalidRequest("form", "is \(error)")
     }
     let known: Set = [
-      "version", "prompt", "messages", "options", "format", "strict", "tools", "toolChoice", "thinking",
+      "version", "prompt", "messages", "images", "options", "format", "strict", "tools", "toolChoice", "thinking",
     ]
     guard let members = form.members else { throw InvalidRequest("form", "is no object") }
     guard form["version"]?.integer == version else {
@@ -56,6 +61,7 @@ enum RequestForm {
     }
     var details = RequestDetails()
     details.messages = try messages(of: form)
+    try addImages(of: form, to: &details.messages)
     if let options = form["options"] {
       if let unknown = options.members?.first(where: { RequestField(rawValue: $0.name).map(isOption) != true }) {
         throw InvalidRequest(String(unknown.name.prefix(32)), "is not supported")
@@ -84,6 +90,24 @@ enum RequestForm {
     var messages: [ChatMessage] = []
     for element in elements { messages.append(try ChatMessage(form: element)) }
     return messages
+  }
+
+  /// Adds the pictures to their messages.
+  ///
+  /// They are a member of the form, because phones of before ignore what they do not know in a message.
+  private static func addImages(of form: JSONValue, to messages: inout [ChatMessage]) throws(InvalidRequest) {
+    guard let value = form["images"] else { return }
+    guard let elements = value.elements else { throw InvalidRequest("images", "is no list") }
+    for element in elements {
+      guard let index = element["message"]?.integer, messages.indices.contains(index) else {
+        throw InvalidRequest("images", "has one that belongs to no message")
+      }
+      let offset = element["offset"]?.integer ?? 0
+      guard let image = element["data"]?.text.flatMap({ ChatImage(base64: $0, offset: offset) }) else {
+        throw InvalidRequest("images", "has one that is not PNG, JPEG, WebP or GIF in base64")
+      }
+      messages[index].images.append(image)
+    }
   }
 
   private static func format(of form: JSONValue) throws(InvalidRequest) -> RequestDetails.Format? {
@@ -145,12 +169,21 @@ extension ChatMessage {
   }
 }
 
+extension ChatImage {
+  fileprivate func form(of message: Int) -> JSONValue {
+    var members: [JSONValue.Member] = [.init("message", .number(message))]
+    if offset != 0 { members.append(.init("offset", .number(offset))) }
+    members.append(.init("data", .string(base64)))
+    return .object(members)
+  }
+}
+
 extension ToolCall {
-  fileprivate var form: JSONValue {
+  package var form: JSONValue {
     .object([.init("id", .string(id)), .init("name", .string(name)), .init("arguments", .string(arguments))])
   }
 
-  fileprivate init?(form: JSONValue) {
+  package init?(form: JSONValue) {
     guard let id = form["id"]?.text, let name = form["name"]?.text, let arguments = form["arguments"]?.text else {
       return nil
     }

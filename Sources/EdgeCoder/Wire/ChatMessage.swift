@@ -1,4 +1,4 @@
-/// A message of a conversation: who said it, and its text.
+/// A message of a conversation: who said it, its text, and its pictures.
 ///
 /// ```swift
 /// let messages = [ChatMessage(.system, "Answer briefly."), ChatMessage(.user, "Why is the sky blue?")]
@@ -21,6 +21,8 @@ public struct ChatMessage: Sendable, Hashable {
   public var role: Role
   /// The text of the message, which may be empty beside calls of tools.
   public var content: String
+  /// The pictures in the message; each has its place in the text.
+  public var images: [ChatImage] = []
   /// The calls of tools in a message of the model.
   public var toolCalls: [ToolCall] = []
   /// The identifier of the call that a message of a tool answers; `nil` if the client named none.

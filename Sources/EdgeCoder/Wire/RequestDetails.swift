@@ -1,6 +1,7 @@
 public import JSONValues
 
-/// The fields of a request beside its prompt and its limit: messages, options, the format of the reply, and tools.
+/// The fields of a request beside its prompt and its limit: messages with their pictures, options, the format of the
+/// reply, and tools.
 ///
 /// The JSON messages of the characteristics have no place for them; a v2 mux carries them to phones that accept them.
 ///
@@ -74,6 +75,7 @@ public struct RequestDetails: Sendable, Hashable {
     case nil: break
     }
     if thinking != nil { fields.insert(.thinking) }
+    if messages.contains(where: { !$0.images.isEmpty }) { fields.insert(.images) }
     guard !tools.isEmpty, toolChoice != .none else { return fields }
     fields.insert(.tools)
     if toolChoice != .auto { fields.insert(.toolChoice) }
@@ -119,10 +121,12 @@ public enum RequestField: String, Sendable, Hashable, CaseIterable {
   case toolChoice = "tool_choice"
   /// The thinking of the model.
   case thinking = "think"
+  /// The pictures in the messages.
+  case images
 
   /// A Boolean value that indicates whether a request with the field must be refused where it is not supported, because
   /// the reply would be of another kind.
-  public var isRequired: Bool { [.format, .schema, .tools, .toolChoice, .thinking].contains(self) }
+  public var isRequired: Bool { [.format, .schema, .tools, .toolChoice, .thinking, .images].contains(self) }
 
   /// The words for the field in a refusal, which clients look for: `tools`, `structured outputs` …
   package var feature: String {
@@ -136,7 +140,7 @@ public enum RequestField: String, Sendable, Hashable, CaseIterable {
 
   /// The fields that are options of ``GenerationOptions``.
   public static var options: Set<RequestField> {
-    Set(allCases).subtracting([.messages, .format, .schema, .tools, .toolChoice, .thinking])
+    Set(allCases).subtracting([.messages, .format, .schema, .tools, .toolChoice, .thinking, .images])
   }
 }
 
@@ -152,7 +156,7 @@ extension Set<RequestField> {
     // Where no model thinks there is nothing to switch off.
     if request.thinking == .off { missing.remove(.thinking) }
     // Tools before their choice, which is a part of them.
-    return [RequestField.tools, .toolChoice, .schema, .format, .thinking].first(where: missing.contains).map {
+    return [RequestField.tools, .toolChoice, .schema, .format, .thinking, .images].first(where: missing.contains).map {
       "does not support \($0.feature) (`\($0.rawValue)`)"
     }
   }

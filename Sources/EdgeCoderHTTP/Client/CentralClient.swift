@@ -1,6 +1,7 @@
 internal import AsyncHTTPClient
 public import EdgeCoder
 internal import FoundationEssentials
+internal import JSONValues
 internal import NIOCore
 internal import NIOHTTP1
 internal import OutgoingHTTP
@@ -84,27 +85,25 @@ public final class CentralClient: InferenceService {
 
   /// Sends one prompt through the central; see `InferenceService.generate(_:onPart:)`.
   ///
-  /// It sends a prompt alone: a request whose details change the reply is refused.
+  /// A request with details travels as a central sends it to a phone.
   /// - Throws: `InferenceError`, ``CentralClientError``, or `CancellationError`.
   public func generate(
     _ request: InferenceRequest, onPart: @Sendable @escaping (ReplyPart) async -> Void
   ) async throws -> InferenceReply {
-    guard request.details.fields.isEmpty else {
-      throw InferenceError(.unsupported, "the client of a central sends prompts without messages, options and tools")
-    }
-    let request = try self.request(
-      .POST, "/api/generate", JSONEncoder().encode(Prompt(prompt: request.prompt, maxTokens: request.maxTokens)))
+    let request = self.request(.POST, "/api/generate", Self.body(of: request))
     // No central allows a reply to take an hour.
     let limits = ProgressLimits(first: replyTimeout, pause: replyTimeout, total: .seconds(3600))
     return try await TimeSource.continuous.withLimits(limits, orThrow: { self.late(self.replyTimeout) }) { step in
       var reader = CentralReplyReader(url: self.url)
       do {
         let response = try await self.outgoing.execute(request, timeout: TimeAmount(self.replyTimeout))
+        let ignored = Self.ignored(in: response.headers)
+        if !ignored.isEmpty { await onPart(.ignored(ignored)) }
         for try await chunk in response.body {
           for event in try reader.append(chunk.readableBytesView) {
             step()
             switch event {
-            case .text(let piece): await onPart(.text(piece))
+            case .part(let part): await onPart(part)
             case .end(let reply): return reply
             }
             step()
@@ -117,10 +116,20 @@ public final class CentralClient: InferenceService {
     }
   }
 
-  private struct Prompt: Encodable {
-    let prompt: String
-    let maxTokens: Int?
-    let stream = true
+  private static func body(of request: InferenceRequest) -> Data {
+    var members: [JSONValue.Member] = [.init("stream", .bool(true))]
+    if let limit = request.maxTokens { members.append(.init("maxTokens", .number(limit))) }
+    if request.details.fields.isEmpty {
+      members.append(.init("prompt", .string(request.prompt)))
+    } else {
+      members.append(.init("form", RequestForm.value(of: request)))
+    }
+    return Data(JSONValue.object(members).encoded)
+  }
+
+  /// Returns the fields that have no effect, of which a central of a later version may know more.
+  private static func ignored(in headers: HTTPHeaders) -> [RequestField] {
+    headers[canonicalForm: "edgecoder-ignored"].compactMap { RequestField(rawValue: String($0)) }
   }
 
   private var notACentral: CentralClientError { .notACentral(at: url) }

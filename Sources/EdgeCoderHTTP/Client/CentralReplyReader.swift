@@ -1,15 +1,21 @@
 internal import EdgeCoder
 internal import FoundationEssentials
+internal import JSONValues
 
 /// A reader of the reply of a central: lines of JSON with pieces of the text and a last line, or only that one.
 struct CentralReplyReader {
   enum Event: Equatable {
-    case text(String)
+    case part(ReplyPart)
     case end(InferenceReply)
   }
 
   private struct Line: Decodable {
+    /// A call of a tool, which is read with its arguments in order from the line.
+    struct ToolCallPresence: Decodable {}
+
     let response: String?
+    let thinking: String?
+    let toolCalls: [ToolCallPresence]?
     let done: Bool?
     let id: String?
     let output: String?
@@ -42,19 +48,19 @@ struct CentralReplyReader {
     guard bytes <= Self.longestReply, let complete = try? lines.append(chunk) else {
       throw CentralClientError.notACentral(at: url)
     }
-    return try complete.map { try read($0) }
+    return try complete.flatMap { try read($0) }
   }
 
   /// Returns the reply at the end of a stream that had no last line yet.
   /// - Throws: as ``append(_:)``.
   mutating func end() throws -> InferenceReply {
-    guard let line = lines.finish(), case .end(let reply) = try read(line) else {
+    guard let line = lines.finish(), case .end(let reply) = try read(line).last else {
       throw text.isEmpty ? CentralClientError.notACentral(at: url) : CentralClientError.interrupted(at: url)
     }
     return reply
   }
 
-  private mutating func read(_ text: String) throws -> Event {
+  private mutating func read(_ text: String) throws -> [Event] {
     let bytes = Data(text.utf8)
     let decoder = JSONDecoder()
     guard let line = try? decoder.decode(Line.self, from: bytes),
@@ -63,13 +69,27 @@ struct CentralReplyReader {
     if let message = line.error {
       // In the middle of a stream a failure of the phone is an error.
       guard line.deviceName != nil, let output = line.output else { throw Self.error(line.code, message) }
-      return .end(reply(line, output, ok: false))
+      return [.end(reply(line, output, ok: false))]
     }
     let completion = line.done == true && line.ok != false ? counts.completion : nil
-    if let output = line.output { return .end(reply(line, output, ok: line.ok ?? true, completion)) }
+    if let output = line.output { return [.end(reply(line, output, ok: line.ok ?? true, completion))] }
     guard let piece = line.response else { throw CentralClientError.notACentral(at: url) }
     self.text += piece
-    return line.done == true ? .end(reply(line, self.text, ok: true, completion)) : .text(piece)
+    if line.done == true { return [.end(reply(line, self.text, ok: true, completion))] }
+    var parts: [ReplyPart] = []
+    if let thinking = line.thinking, !thinking.isEmpty { parts.append(.thinking(thinking)) }
+    if !piece.isEmpty { parts.append(.text(piece)) }
+    if line.toolCalls?.isEmpty == false { parts += try calls(in: bytes).map { .toolCall($0) } }
+    return parts.map { .part($0) }
+  }
+
+  /// Reads the calls of tools of a line, whose arguments keep their order.
+  private func calls(in line: Data) throws -> [ToolCall] {
+    guard let value = try? JSONValue(parsing: Array(line)) else { throw CentralClientError.notACentral(at: url) }
+    return try (value["toolCalls"]?.elements ?? []).map { call in
+      guard let call = ToolCall(form: call) else { throw CentralClientError.notACentral(at: url) }
+      return call
+    }
   }
 
   private func reply(
@@ -91,6 +111,7 @@ struct CentralReplyReader {
     case "no_model": InferenceError(.noModel, message)
     case "model_failed": InferenceError(.modelFailed, message)
     case "network_lost": InferenceError(.networkLost, message)
+    case "unsupported": InferenceError(.unsupported, message)
     case APIError.contextExceeded: InferenceError(.contextExceeded, message)
     case "prompt_too_large", "body_too_large": InferenceError(.requestTooLarge, message)
     default: CentralClientError(.refused, "the central refused the prompt: \(message)")

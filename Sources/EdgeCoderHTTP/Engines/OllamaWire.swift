@@ -14,7 +14,8 @@ enum OllamaWire {
     init(model: String, _ request: InferenceRequest) {
       let details = request.details
       let tools = details.toolChoice == .none ? [] : details.tools
-      let isChat = details.fields.contains(.messages) || !tools.isEmpty
+      let fields = details.fields
+      let isChat = !tools.isEmpty || fields.contains(.messages) || fields.contains(.images)
       path = isChat ? "/api/chat" : "/api/generate"
       var options: [JSONValue.Member] = []
       // Absent for the default of the model.
@@ -22,7 +23,7 @@ enum OllamaWire {
       options += details.options.members
       var members: [JSONValue.Member] = [.init("model", .string(model))]
       if isChat {
-        members.append(.init("messages", .array(request.conversation.map(OllamaWire.message))))
+        members.append(.init("messages", .array(request.conversation.flatMap(OllamaWire.messages))))
       } else {
         members.append(.init("prompt", .string(request.prompt)))
       }
@@ -43,10 +44,34 @@ enum OllamaWire {
     }
   }
 
-  private static func message(_ message: ChatMessage) -> JSONValue {
+  /// Returns a message in the form of Ollama, which has its pictures before its text. One with pictures in other places
+  /// becomes several, as Ollama does it with the messages of OpenAI.
+  private static func messages(_ message: ChatMessage) -> [JSONValue] {
+    var text = ""
+    var images: [JSONValue] = []
+    var messages: [JSONValue] = []
+    for piece in message.pieces {
+      switch piece {
+      case .text(let piece): text = piece
+      case .image(let image):
+        if !text.isEmpty {
+          messages.append(OllamaWire.message(ChatMessage(message.role, text), images))
+          images = []
+          text = ""
+        }
+        images.append(.string(image.base64))
+      }
+    }
+    var last = message
+    last.content = text
+    return messages + [OllamaWire.message(last, images)]
+  }
+
+  private static func message(_ message: ChatMessage, _ images: [JSONValue]) -> JSONValue {
     var members: [JSONValue.Member] = [
       .init("role", .string(message.role.rawValue)), .init("content", .string(message.content)),
     ]
+    if !images.isEmpty { members.append(.init("images", .array(images))) }
     if !message.toolCalls.isEmpty {
       let calls = message.toolCalls.map { call in
         let function = JSONValue.object([

@@ -50,7 +50,7 @@ struct OpenAIRequestForm {
       next.sendsThinking = false
     case 404 where route == .chat && !text.contains("model"), 405 where route == .chat, 501 where route == .chat:
       if let field = request.details.fields.first(where: \.isRequired) {
-        let feature = [.format, .schema, .thinking].contains(field) ? field.feature : "tools"
+        let feature = [.tools, .toolChoice].contains(field) ? "tools" : field.feature
         throw EngineError(
           .unsupported, "the model server does not support \(feature): it has no /v1/chat/completions",
           hint: "use a server that has the route")
@@ -143,9 +143,23 @@ struct OpenAIRequestForm {
     return members
   }
 
+  /// Returns the content of a message: its text, or a list of its pieces where it has pictures.
+  private static func content(of message: ChatMessage) -> JSONValue {
+    guard !message.images.isEmpty else { return .string(message.content) }
+    return .array(
+      message.pieces.map { piece in
+        switch piece {
+        case .text(let text): return .object([.init("type", .string("text")), .init("text", .string(text))])
+        case .image(let image):
+          let url = JSONValue.string("data:\(image.format.mediaType);base64,\(image.base64)")
+          return .object([.init("type", .string("image_url")), .init("image_url", .object([.init("url", url)]))])
+        }
+      })
+  }
+
   private static func message(_ message: ChatMessage) -> JSONValue {
     var members: [JSONValue.Member] = [
-      .init("role", .string(message.role.rawValue)), .init("content", .string(message.content)),
+      .init("role", .string(message.role.rawValue)), .init("content", content(of: message)),
     ]
     if !message.toolCalls.isEmpty {
       let calls = message.toolCalls.map { call in

@@ -41,10 +41,13 @@ extension Completion.Reason {
 
 extension EngineError {
   /// Returns the code of a refusal by the words of the server, which differ: `exceed_context_size_error` (llama.cpp),
-  /// `context_length_exceeded` (OpenAI), `maximum context length` (vLLM), `exceeds the context length` (Ollama), `does not support tools` (Ollama).
+  /// `context_length_exceeded` (OpenAI), `maximum context length` (vLLM), `exceeds the context length` (Ollama), `does not support tools` (Ollama), `image input is not supported` (llama.cpp),
+  /// `missing data required for image input` (Ollama).
   static func code(ofRefusal text: String) -> Code {
     let text = text.lowercased()
-    if text.contains("does not support") { return .unsupported }
+    let isAboutImages =
+      text.contains("image input") && ["not supported", "missing data"].contains { text.contains($0) }
+    if text.contains("does not support") || isAboutImages { return .unsupported }
     let isAboutContext = text.contains("context") && ["exceed", "maximum", "too long"].contains { text.contains($0) }
     return isAboutContext ? .contextExceeded : .refused
   }

@@ -31,10 +31,13 @@ struct EdgeCoderRoutes: Sendable {
     let start = ContinuousClock.now
     let prompt = try body.checkedPrompt()
     let model = HTTPAPI.modelName
+    let isForm = body.json.set("form") != nil
     do {
-      if body.stream == true { return try await runner.stream(prompt, for: context, as: .generate(model: model)) }
+      if body.stream == true {
+        return try await runner.stream(prompt, for: context, as: isForm ? .form(model: model) : .generate(model: model))
+      }
       let live = try await runner.run(prompt, for: context)
-      return .json(try GenerateReply.whole(model: model, of: live)).naming(ignored: live.ignored)
+      return .json(try GenerateReply.whole(model: model, of: live, isForm: isForm)).naming(ignored: live.ignored)
     } catch let error as APIError {
       guard let failed = error.reply else { throw error }
       let line = GenerateReply(model: model, response: failed.answer.output).answered(by: failed)

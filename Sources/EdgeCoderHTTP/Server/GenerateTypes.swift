@@ -18,16 +18,37 @@ extension RequestBody<GenerateRequest> {
   /// Returns the prompt for a phone.
   /// - Throws: ``APIError`` 400 if the prompt is missing, or for an unsupported feature.
   func checkedPrompt() throws -> Prompt {
-    guard let text = fields.prompt, !text.isEmpty else { throw APIError.badRequest("`prompt` is missing or empty") }
+    if fields.model == nil, let form = json.set("form") { return try prompt(of: form) }
+    let images = try RequestImages.ollama(json)
+    let text = fields.prompt ?? ""
+    guard !text.isEmpty || !images.isEmpty else { throw APIError.badRequest("`prompt` is missing or empty") }
     try UnsupportedFields.refuse(UnsupportedFields.ollama, in: json)
     let system = fields.system.flatMap { $0.isEmpty ? nil : $0 }
     let limit = try TokenLimit.checked(fields.maxTokens, name: "maxTokens") ?? fields.options?.tokenLimit()
-    let messages = (system.map { [ChatMessage(.system, $0)] } ?? []) + [ChatMessage(.user, text)]
+    var message = ChatMessage(.user, text)
+    message.images = images
+    let messages = (system.map { [ChatMessage(.system, $0)] } ?? []) + [message]
     var prompt = Prompt(messages: messages, maxTokens: limit, try OllamaOptions.details(of: json))
     prompt.request.details.format = try DetailFields.ollamaFormat(json)
     prompt.request.details.thinking = try DetailFields.thinking(json)
-    prompt.ignored = OllamaOptions.ignored(of: json, known: ["prompt", "system", "maxTokens"])
+    prompt.ignored = OllamaOptions.ignored(of: json, known: ["prompt", "system", "images", "maxTokens"])
     return prompt
+  }
+}
+
+extension RequestBody<GenerateRequest> {
+  /// Returns the prompt of a form, in which EdgeCoder clients send everything as a central sends it to a phone.
+  /// - Throws: ``APIError`` 400 for a form that is not valid, or one beside a prompt.
+  private func prompt(of form: JSONValue) throws -> Prompt {
+    guard json.set("prompt") == nil else { throw APIError.badRequest("`prompt` and `form` exclude each other") }
+    let limit = try TokenLimit.checked(fields.maxTokens, name: "maxTokens")
+    do throws(InvalidRequest) {
+      var prompt = Prompt(try RequestForm.decode(form.encoded, maxTokens: limit))
+      prompt.ignored = DetailFields.unknown(in: json, known: ["form", "maxTokens", "stream"])
+      return prompt
+    } catch {
+      throw APIError.badRequest("`form`: \(error)")
+    }
   }
 }
 
@@ -76,6 +97,8 @@ struct GenerateReply: StreamedReply {
   var created_at = Timestamp.now()
   var response: String
   var thinking: String?
+  /// The calls of tools in a reply to a form, for which Ollama has no field here.
+  var toolCalls: [JSONValue]?
   var done = false
 
   var id: String?
@@ -103,25 +126,26 @@ struct GenerateReply: StreamedReply {
   }
 
   /// Returns the one line of a complete reply.
-  /// - Throws: ``APIError`` 502 for a call of a tool, for which the line has no field.
-  static func whole(model: String, of live: LiveReply) throws -> ClosingReply<GenerateReply> {
-    guard live.toolCalls.isEmpty else { throw APIError.unexpectedCall }
+  /// - Throws: ``APIError`` 502 for a call of a tool, for which only the reply to a form has a field.
+  static func whole(model: String, of live: LiveReply, isForm: Bool = false) throws -> ClosingReply<GenerateReply> {
+    guard isForm || live.toolCalls.isEmpty else { throw APIError.unexpectedCall }
     var line = GenerateReply(model: model, response: live.text)
+    if !live.toolCalls.isEmpty { line.toolCalls = live.toolCalls.map(\.form) }
     if !live.thinking.isEmpty { line.thinking = live.thinking }
     if let reply = live.reply { line = line.answered(by: reply) }
     line.id = live.id
     line.ok = true
     line.output = live.text
-    return line.closing(with: live.final)
+    return line.closing(with: isForm ? live.finalOfForm : live.final)
   }
 
   /// Returns the last line of a stream whose text was sent before.
-  static func end(model: String, of live: LiveReply) -> ClosingReply<GenerateReply> {
+  static func end(model: String, of live: LiveReply, isForm: Bool = false) -> ClosingReply<GenerateReply> {
     var last = GenerateReply(model: model, response: "")
     if let reply = live.reply { last = last.answered(by: reply) }
     last.ok = true
     last.output = nil
-    return last.closing(with: live.final)
+    return last.closing(with: isForm ? live.finalOfForm : live.final)
   }
 }
 

@@ -99,4 +99,7 @@ struct LiveReply: Sendable {
     if completion.reason == .toolCalls { completion.reason = .stop }
     return FinalFields(completion, wall: started.duration(to: .now))
   }
+
+  /// The fields at the end of a reply to a form.
+  var finalOfForm: FinalFields { FinalFields(completion, wall: started.duration(to: .now)) }
 }

@@ -1,11 +1,14 @@
 internal import EdgeCoder
 internal import JSONValues
 
-/// One message of a conversation, as Ollama (`content` is text) or OpenAI (`content` is text or parts) sends it.
+/// One message of a conversation, as Ollama (`content` is text, beside `images`) or OpenAI (`content` is text or parts)
+/// sends it.
 struct MessageBody: Decodable, Sendable {
   private struct Part: Decodable {
+    struct Image: Decodable { let url: String }
     let type: String
     let text: String?
+    var image_url: Image?
   }
 
   let role: String
@@ -25,7 +28,7 @@ struct MessageBody: Decodable, Sendable {
 
   /// Returns the messages of a conversation.
   /// - Parameter json: The same messages in the body, for what must keep its order.
-  /// - Throws: ``APIError`` 400 for a conversation that is empty, and for anything that is not text.
+  /// - Throws: ``APIError`` 400 for a conversation that is empty, and for anything that is neither text nor a picture.
   static func messages(_ bodies: [MessageBody], _ json: JSONValue?) throws -> [ChatMessage] {
     guard !bodies.isEmpty else { throw APIError.badRequest("`messages` is empty") }
     let elements = json?.elements ?? []
@@ -35,8 +38,9 @@ struct MessageBody: Decodable, Sendable {
   }
 
   private func message(at index: Int, _ json: JSONValue) throws -> ChatMessage {
-    guard json.set("images") == nil else { throw UnsupportedFields.error("images") }
-    var message = ChatMessage(try role(at: index), try text(at: index))
+    var message = ChatMessage(try role(at: index), "")
+    message.images = try RequestImages.ollama(json, at: "messages[\(index)].images")
+    for part in parts { try add(part, to: &message, at: index) }
     message.toolCalls = try (json["tool_calls"]?.elements ?? []).map { try Self.call($0, at: index) }
     guard message.role == .tool else { return message }
     message.toolCallID = json["tool_call_id"]?.text
@@ -55,14 +59,14 @@ struct MessageBody: Decodable, Sendable {
     }
   }
 
-  private func text(at index: Int) throws -> String {
-    try parts.map { part in
-      if part.type == "image_url" { throw UnsupportedFields.error("images") }
-      guard part.type == "text", let text = part.text else {
-        throw APIError.badRequest("`messages[\(index)].content` contains a part that is not text")
-      }
-      return text
-    }.joined()
+  private func add(_ part: Part, to message: inout ChatMessage, at index: Int) throws {
+    let place = "messages[\(index)].content"
+    switch part.type {
+    case "image_url":
+      message.images.append(try RequestImages.url(part.image_url?.url, after: message.content, at: place))
+    case "text" where part.text != nil: message.content += part.text ?? ""
+    default: throw APIError.badRequest("`\(place)` contains a part that is neither text nor a picture")
+    }
   }
 
   /// Reads a call of a tool; OpenAI has its arguments as text, Ollama as an object.

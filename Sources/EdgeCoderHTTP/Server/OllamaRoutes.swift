@@ -81,6 +81,18 @@ extension StreamFormat {
       closing: { [GenerateReply.end(model: model, of: $0)] })
   }
 
+  /// The lines of `/api/generate` for a form, which may ask for calls of tools.
+  static func form(model: String) -> StreamFormat {
+    var format = generate(model: model)
+    format.toolCall = { call, _ in
+      var line = GenerateReply(model: model, response: "")
+      line.toolCalls = [call.form]
+      return line
+    }
+    format.closing = { [GenerateReply.end(model: model, of: $0, isForm: true)] }
+    return format
+  }
+
   /// The lines of `/api/chat`.
   static func chat(model: String) -> StreamFormat {
     StreamFormat(

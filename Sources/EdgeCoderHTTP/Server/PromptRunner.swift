@@ -16,6 +16,9 @@ struct Prompt: Sendable {
     request.details.options = options
   }
 
+  /// Creates a prompt from a request that has everything.
+  init(_ request: InferenceRequest) { self.request = request }
+
   /// Creates a prompt from its text.
   init(text: String, maxTokens: Int?, _ options: GenerationOptions) {
     request = InferenceRequest(prompt: text, maxTokens: maxTokens)

@@ -77,7 +77,7 @@ extension RequestBody<ResponsesRequest> {
 /// The `input` of `/v1/responses`: a text, or a list of messages, calls of tools and their answers.
 enum ResponsesInput {
   /// Returns the messages of an input.
-  /// - Throws: ``APIError`` 400 for an input that is missing, and for anything that is not text.
+  /// - Throws: ``APIError`` 400 for an input that is missing, and for anything that is neither text nor a picture.
   static func messages(_ input: JSONValue?) throws -> [ChatMessage] {
     if let text = input?.text, !text.isEmpty { return [ChatMessage(.user, text)] }
     guard let items = input?.elements, !items.isEmpty else {
@@ -91,7 +91,7 @@ enum ResponsesInput {
       case "function_call_output": messages.append(try output(item, at: index))
       // What a model has thought before is of no use to another one.
       case "reasoning": continue
-      default: throw APIError.badRequest("`input[\(index)].type` is not supported: phones accept and return text only")
+      default: throw APIError.badRequest("`input[\(index)].type` is not supported")
       }
     }
     return messages
@@ -105,19 +105,30 @@ enum ResponsesInput {
     case "assistant": role = .assistant
     default: throw APIError.badRequest("`input[\(index)].role` is not system, developer, user or assistant")
     }
-    return ChatMessage(role, try text(item["content"], at: "input[\(index)].content"))
+    var message = ChatMessage(role, "")
+    try add(item["content"], to: &message, at: "input[\(index)].content")
+    return message
   }
 
-  private static func text(_ content: JSONValue?, at place: String) throws -> String {
-    if let text = content?.text { return text }
+  /// Adds a text, or the parts of a list, to a message.
+  private static func add(_ content: JSONValue?, to message: inout ChatMessage, at place: String) throws {
+    if let text = content?.text {
+      message.content += text
+      return
+    }
     guard let parts = content?.elements else { throw APIError.badRequest("`\(place)` is missing") }
-    return try parts.map { part in
-      if part["type"]?.text == "input_image" { throw UnsupportedFields.error("images") }
-      guard ["input_text", "output_text", "text"].contains(part["type"]?.text), let text = part["text"]?.text else {
-        throw APIError.badRequest("`\(place)` contains a part that is not text")
+    for part in parts {
+      switch part["type"]?.text {
+      case "input_image":
+        message.images.append(try RequestImages.url(part["image_url"]?.text, after: message.content, at: place))
+      case "input_text", "output_text", "text":
+        guard let text = part["text"]?.text else {
+          throw APIError.badRequest("`\(place)` contains a part without text")
+        }
+        message.content += text
+      default: throw APIError.badRequest("`\(place)` contains a part that is neither text nor a picture")
       }
-      return text
-    }.joined()
+    }
   }
 
   private static func call(_ item: JSONValue, at index: Int) throws -> ToolCall {
@@ -134,7 +145,8 @@ enum ResponsesInput {
   }
 
   private static func output(_ item: JSONValue, at index: Int) throws -> ChatMessage {
-    var message = ChatMessage(.tool, try text(item["output"], at: "input[\(index)].output"))
+    var message = ChatMessage(.tool, "")
+    try add(item["output"], to: &message, at: "input[\(index)].output")
     guard let id = item["call_id"]?.text else { throw APIError.badRequest("`input[\(index)].call_id` is missing") }
     message.toolCallID = id
     return message

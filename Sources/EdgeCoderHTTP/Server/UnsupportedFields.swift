@@ -5,7 +5,7 @@ internal import JSONValues
 /// Clients look for the words `does not support tools` and `does not support thinking` of Ollama, and then go on without.
 enum UnsupportedFields {
   /// The fields of `/api/generate` and `/api/chat` that are refused.
-  static let ollama = ["images", "suffix", "raw", "template", "context", "logprobs", "top_logprobs"]
+  static let ollama = ["suffix", "raw", "template", "context", "logprobs", "top_logprobs"]
   /// The fields of `/v1/chat/completions` that are refused.
   static let chat = ["functions", "function_call", "logprobs", "top_logprobs", "audio"]
   /// The fields of `/v1/completions` that are refused.
@@ -13,8 +13,7 @@ enum UnsupportedFields {
 
   /// The words of the features by the names of their fields.
   private static let features = [
-    "tools": "tools", "functions": "tools", "images": "images", "suffix": "insert",
-    "function_call": "tools", "raw": "raw prompts",
+    "tools": "tools", "functions": "tools", "suffix": "insert", "function_call": "tools", "raw": "raw prompts",
     "template": "templates", "context": "the context of an earlier reply", "logprobs": "log probabilities",
     "top_logprobs": "log probabilities", "echo": "echo", "modalities": "audio", "audio": "audio",
   ]
@@ -28,7 +27,7 @@ enum UnsupportedFields {
   /// Returns the error of a field that is set.
   static func error(_ name: String) -> APIError {
     .badRequest(
-      "\(HTTPAPI.modelName) does not support \(features[name] ?? name) (`\(name)`): phones accept and return text only"
+      "\(HTTPAPI.modelName) does not support \(features[name] ?? name) (`\(name)`): phones return text"
     )
   }
 }

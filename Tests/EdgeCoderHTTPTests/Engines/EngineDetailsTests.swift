@@ -107,6 +107,52 @@ import Testing
       ])
   }
 
+  private static func picture() throws -> InferenceRequest {
+    let base64 = ["iVBORw0KGgo=", "R0lGODlhAQAB"]
+    let files = base64.compactMap { Data(base64Encoded: $0).map(Array.init) }
+    var message = ChatMessage(.user, "first second")
+    message.images = [ChatImage(files[0]), ChatImage(files[1], offset: 6)].compactMap { $0 }
+    return InferenceRequest(messages: [message])
+  }
+
+  @Test("Ollama gets a message for each picture within a text") func picturesForOllama() async throws {
+    let reply = #"{"message":{"role":"assistant","content":"a door"},"done":true,"done_reason":"stop"}"# + "\n"
+    let (bodies, _) = try await run([(200, reply)], { try OllamaEngine(url: $0, model: "m") }, Self.picture())
+    let sent = try #require(bodies.first)
+    #expect(sent.path == "/api/chat")
+    #expect(
+      sent.body.contains(
+        #""messages":[{"role":"user","content":"first ","images":["iVBORw0KGgo="]},"#
+          + #"{"role":"user","content":"second","images":["R0lGODlhAQAB"]}]"#))
+  }
+
+  @Test("OpenAI's servers get pictures as parts between those of the text") func picturesForOpenAI() async throws {
+    let done = "data: {\"choices\":[{\"delta\":{\"content\":\"ok\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+    let (bodies, _) = try await run([(200, done)], { try OpenAIEngine(url: $0, model: "m") }, Self.picture())
+    let sent = try #require(bodies.first)
+    #expect(
+      sent.body.contains(
+        #""content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,iVBORw0KGgo="}},"#
+          + #"{"type":"text","text":"first "},"#
+          + #"{"type":"image_url","image_url":{"url":"data:image/gif;base64,R0lGODlhAQAB"}},"#
+          + #"{"type":"text","text":"second"}]"#))
+  }
+
+  @Test(
+    "A model that cannot see is not supported",
+    arguments: [
+      (500, #"{"error":{"message":"image input is not supported - hint: you may need to provide the mmproj"}}"#, false),
+      (500, #"{"error":"this model is missing data required for image input"}"#, true), (404, "not found", false),
+    ])
+  func aModelThatCannotSee(status: Int, body: String, isOllama: Bool) async throws {
+    let engine: @Sendable (String) throws -> any Engine = { url in
+      isOllama ? try OllamaEngine(url: url, model: "m") : try OpenAIEngine(url: url, model: "m")
+    }
+    let request = try Self.picture()
+    let error = await #expect(throws: EngineError.self) { _ = try await run([(status, body)], engine, request) }
+    #expect(error?.code == .unsupported)
+  }
+
   @Test("Options that a server refuses are left out, and named") func refusedOptions() async throws {
     var request = InferenceRequest(prompt: "hi")
     request.details.options.topK = 3

@@ -2,6 +2,7 @@ import EdgeCoder
 import EdgeCoderHTTP
 import EdgeCoderTesting
 import HummingbirdTesting
+import JSONValues
 import NIOConcurrencyHelpers
 import Testing
 
@@ -29,6 +30,63 @@ import Testing
     }
     #expect(!reply.ok)
     #expect(reply.output == "[no model loaded]")
+  }
+
+  @Test("A request with details arrives whole, and the parts of its reply come back") func details() async throws {
+    var question = ChatMessage(.user, "Is it raining?")
+    question.images = [ChatImage([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A], offset: 3)].compactMap { $0 }
+    var request = InferenceRequest(messages: [ChatMessage(.system, "Be brief."), question], maxTokens: 9)
+    request.details.options.seed = 7
+    request.details.thinking = .low
+    request.details.toolChoice = .tool("weather")
+    request.details.format = .schema(.object([.init("type", .string("object"))]), isStrict: true)
+    request.details.tools = [.object([.init("function", .object([.init("name", .string("weather"))]))])]
+    let call = ToolCall(id: "call_1", name: "weather", arguments: #"{"z":1,"a":2}"#)
+    let parts: [ReplyPart] = [.ignored([.topK, .seed]), .thinking("hm"), .text("so"), .toolCall(call)]
+    let service = FakeService(output: "so", Completion(.toolCalls), parts: parts)
+    let seen = NIOLockedValueBox<[ReplyPart]>([])
+    let asked = request
+    let reply = try await withClient(service) { client in
+      try await client.generate(asked) { part in seen.withLockedValue { $0.append(part) } }
+    }
+    #expect(service.requests == [request])
+    #expect(seen.withLockedValue { $0 } == parts)
+    #expect(reply.output == "so")
+    #expect(reply.completion?.reason == .toolCalls)
+    #expect(reply.phone == "Pixel")
+  }
+
+  @Test(
+    "A refusal of details keeps its code and words",
+    arguments: [
+      (#"{"form":{"version":1,"prompt":"a"},"prompt":"b"}"#, "exclude each other"),
+      (#"{"form":{"version":2,"prompt":"a"}}"#, "`form`: `version` is not 1"),
+      (#"{"form":7}"#, "`form`: `form` is no object"),
+      (#"{"form":{"version":1,"prompt":"a"},"maxTokens":0}"#, "`maxTokens`"),
+    ])
+  func invalidForms(body: String, words: String) async throws {
+    let response = try await withAPI(FakeService(output: "x")) { try await $0.post("/api/generate", body) }
+    #expect(response.status == .badRequest)
+    #expect(try response.errorText()?.contains(words) == true, "\(response.text)")
+  }
+
+  @Test("What no phone supports is unsupported at the client, too") func unsupported() async throws {
+    let service = FakeService(failing: InferenceError(.unsupported, "Pixel does not support tools"))
+    let error = try await withClient(service) { client in
+      await #expect(throws: InferenceError.self) { try await client.generate(prompt: "hallo", maxTokens: nil) }
+    }
+    #expect(error?.code == .unsupported)
+    #expect(error?.message == "Pixel does not support tools")
+  }
+
+  @Test("A whole reply to a form has its calls of tools") func aWholeReply() async throws {
+    let call = ToolCall(id: "c", name: "f", arguments: "{}")
+    let service = FakeService(output: "", Completion(.toolCalls), parts: [.toolCall(call)])
+    let response = try await withAPI(service) {
+      try await $0.post("/api/generate", #"{"form":{"version":1,"prompt":"a","options":{"seed":1}}}"#)
+    }
+    #expect(try response.json()["done_reason"] as? String == "tool_calls")
+    #expect(try response.json()["toolCalls"] as? [[String: String]] == [["id": "c", "name": "f", "arguments": "{}"]])
   }
 
   enum Ending: Equatable {

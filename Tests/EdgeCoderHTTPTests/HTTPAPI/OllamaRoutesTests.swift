@@ -91,8 +91,7 @@ import Testing
   @Test(
     "Unsupported features are refused",
     arguments: [
-      #""images":["aGk="]"#, #""suffix":"x""#, #""logprobs":true"#, #""raw":true"#,
-      #""template":"{{ .Prompt }}""#, #""context":[1,2]"#,
+      #""suffix":"x""#, #""logprobs":true"#, #""raw":true"#, #""template":"{{ .Prompt }}""#, #""context":[1,2]"#,
     ])
   func whatAPhoneCannotDoIsRefused(field: String) async throws {
     let response = try await withAPI(FakeService(output: "x")) {
@@ -118,11 +117,25 @@ import Testing
   @Test(
     "Refusals have the words after which clients go on without",
     arguments: [
-      (#""images":["aGk="]"#, "does not support images"), (#""suffix":"x""#, "does not support insert"),
+      (#""suffix":"x""#, "does not support insert"), (#""raw":true"#, "does not support raw prompts"),
     ])
   func theWordsOfRefusals(field: String, words: String) async throws {
     let response = try await withAPI(FakeService(output: "x")) {
       try await $0.post("/api/chat", #"{"model":"edgecoder","messages":[{"role":"user","content":"hi"}],\#(field)}"#)
+    }
+    #expect(response.status == .badRequest)
+    #expect(try response.errorText()?.contains(words) == true)
+  }
+
+  @Test(
+    "An image that is none is refused with its place",
+    arguments: [
+      (#""images":7"#, "`images` is not a list"), (#""images":["aGk="]"#, "`images[0]` is not a PNG"),
+      (#""images":["iVBORw0KGgo=",7]"#, "`images[1]` is not a PNG"),
+    ])
+  func imagesThatAreNone(field: String, words: String) async throws {
+    let response = try await withAPI(FakeService(output: "x")) {
+      try await $0.post("/api/generate", #"{"model":"edgecoder","prompt":"hi",\#(field)}"#)
     }
     #expect(response.status == .badRequest)
     #expect(try response.errorText()?.contains(words) == true)

@@ -99,10 +99,15 @@ import Testing
       (#""messages":[{"content":"hi"}]"#, "`messages[0].role` is missing"),
       (#""messages":[{"role":"king","content":"hi"}]"#, "`messages[0].role` is not"),
       (
-        #""messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"x"}}]}]"#,
-        "does not support images"
+        #""messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://a/b.png"}}]}]"#,
+        "does not support images at a URL"
       ),
-      (#""messages":[{"role":"user","content":[{"type":"input_audio"}]}]"#, "not text"),
+      (
+        #""messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,aGk="}}]}]"#,
+        "is not a PNG"
+      ),
+      (#""messages":[{"role":"user","content":[{"type":"image_url"}]}]"#, "without a URL"),
+      (#""messages":[{"role":"user","content":[{"type":"input_audio"}]}]"#, "neither text nor a picture"),
       (hi + #","tools":[{"type":"function"}]"#, "`tools[0].function.name`"), (hi + #","tools":{"a":1}"#, "`tools` is"),
       (hi + #","functions":[{"name":"f"}]"#, "does not support tools"),
       (hi + #","tool_choice":{"type":"x"}"#, "`tool_choice`"), (hi + #","temperature":"hot""#, "`temperature`"),

@@ -31,7 +31,7 @@ import Testing
     #expect(try render(messages) == prompt)
   }
 
-  @Test("Images are refused") func imagesAreRefused() {
+  @Test("An image that is none is refused") func noImage() {
     #expect(throws: APIError.self) { try render(#"[{"role":"user","content":"hi","images":["aGk="]}]"#) }
   }
 }

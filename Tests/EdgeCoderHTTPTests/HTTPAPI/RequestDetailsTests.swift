@@ -45,6 +45,43 @@ import Testing
     #expect(details.options.fields.count == 8)
   }
 
+  private static let png = "iVBORw0KGgo="
+  private static let gif = "R0lGODlhAQAB"
+  private static func url(_ base64: String) -> String { "data:image/whatever;base64,\(base64)" }
+
+  @Test(
+    "Images arrive in their places",
+    arguments: [
+      ("/api/generate", #"{"stream":false,"prompt":"first","images":["\#(png)","\#(gif)"]}"#, [0, 0]),
+      (
+        "/api/chat",
+        #"{"stream":false,"messages":[{"role":"user","content":"first","images":["\#(png)","\#(gif)"]}]}"#, [0, 0]
+      ),
+      (
+        "/v1/chat/completions",
+        """
+        {"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"\(url(png))"}},
+         {"type":"text","text":"first"},{"type":"image_url","image_url":{"url":"\(url(gif))","detail":"low"}}]}]}
+        """, [0, 5]
+      ),
+      (
+        "/v1/responses",
+        """
+        {"input":[{"role":"user","content":[{"type":"input_text","text":"fi"},{"type":"input_image",
+         "image_url":"\(url(png))"},{"type":"input_text","text":"rst"},{"type":"input_image","image_url":"\(url(gif))"}]}]}
+        """, [2, 5]
+      ),
+    ])
+  func images(path: String, body: String, offsets: [Int]) async throws {
+    let request = try await asked(path, body)
+    let message = try #require(request.details.messages.first)
+    #expect(message.content == "first")
+    #expect(message.images.map(\.format) == [.png, .gif])
+    #expect(message.images.map(\.base64) == [Self.png, Self.gif])
+    #expect(message.images.map(\.offset) == offsets)
+    #expect(request.details.fields == [.images])
+  }
+
   @Test("Everything of OpenAI's chat arrives, in its order") func openAIChat() async throws {
     let request = try await asked(
       "/v1/chat/completions",

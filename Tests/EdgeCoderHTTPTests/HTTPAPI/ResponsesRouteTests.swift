@@ -96,7 +96,12 @@ import Testing
       (#""input":"a","background":true"#, "background"), (#""input":"a","tools":[{"type":"web_search"}]"#, "tools[0]"),
       (#""input":[{"role":"king","content":"a"}]"#, "input[0].role"),
       (#""input":[{"role":"user"}]"#, "input[0].content"),
-      (#""input":[{"role":"user","content":[{"type":"input_image"}]}]"#, "does not support images"),
+      (#""input":[{"role":"user","content":[{"type":"input_image"}]}]"#, "without a URL"),
+      (
+        #""input":[{"role":"user","content":[{"type":"input_image","image_url":"https://a/b.png"}]}]"#,
+        "does not support images at a URL"
+      ),
+      (#""input":[{"role":"user","content":[{"type":"input_file"}]}]"#, "neither text nor a picture"),
       (#""input":[{"type":"item_reference","id":"x"}]"#, "input[0].type"),
       (#""input":"a","text":{"format":{"type":"xml"}}"#, "text.format.type"),
       (#""input":[{"type":"function_call_output","output":"a"}]"#, "call_id"),

@@ -46,6 +46,7 @@ found["embedded"] = client.embed("edgecoder", ["a", "bcd"]).embeddings
 found["older"] = list(client.embeddings("edgecoder", "ab").embedding)
 
 found["unknown model"] = failure(lambda: client.chat("llama3", messages))
-found["images"] = failure(lambda: client.generate("edgecoder", "hello", images=[b"x"]))
+found["no image"] = failure(lambda: client.generate("edgecoder", "hello", images=[b"x"]))
+client.generate("edgecoder", "What is it?", images=[b"\x89PNG\r\n\x1a\n"])
 found["copy"] = failure(lambda: client.copy("edgecoder", "other"))
 print(json.dumps(found))

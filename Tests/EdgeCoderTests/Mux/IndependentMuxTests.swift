@@ -290,7 +290,7 @@ extension IndependentMuxTests {
                 {"toolCall":{"id":"call_1","name":"weather","arguments":"{\\"city\\":\\"Zürich\\"}"}}]},
       {"status":0,"details":{"reason":"stop"},"echoed":true},{"status":0,"details":{"reason":"stop"},"echoed":true},
       {"status":0,"details":{"reason":"stop"},"echoed":true},{"status":0,"details":{"reason":"stop"},"echoed":true},
-      {"status":7,"reason":"`images` is not supported","text":""},
+      {"status":7,"reason":"`audio` is not supported","text":""},
       {"status":7,"reason":"`version` is not 1, the version that is supported","text":""},
       {"status":5,"reason":"the prompt is not UTF-8","text":""},
       {"status":4,"reason":"","text":""},

@@ -98,7 +98,12 @@ private final class RecordingEngine: Engine {
     tools.details.tools = RequestFormTests.full.details.tools
     var format = InferenceRequest(prompt: "hi")
     format.details.format = .json
-    for (request, words) in [(tools, "does not support tools"), (format, "does not support structured outputs")] {
+    var picture = InferenceRequest(messages: [ChatMessage(.user, "hi")])
+    picture.details.messages[0].images = [ChatImageTests.png]
+    for (request, words) in [
+      (tools, "does not support tools"), (format, "does not support structured outputs"),
+      (picture, "does not support images"),
+    ] {
       let engine = RecordingEngine(bearer == nil ? Self.all : [])
       if bearer == nil {
         let error = await #expect(throws: InferenceError.self) { try await ask(request, over: bearer, engine) }
@@ -130,14 +135,14 @@ private final class RecordingEngine: Engine {
     var machine = MuxServerMachine(terms: terms, bearerLimit: 600, requestLimit: 1000)
     _ = try machine.handle(.hello(terms))
     _ = machine.next()
-    let form = Array(#"{"version":1,"prompt":"a","images":[]}"#.utf8)
+    let form = Array(#"{"version":1,"prompt":"a","audio":[]}"#.utf8)
     let opened = MuxFrame.open(stream: 1, maxTokens: 0, length: UInt32(form.count), isForm: true, text: form)
     #expect(try machine.handle(opened) == [])
     let sent = machine.next()
     let bytes = try #require(sent)
     #expect(
       try MuxFrame.decode(bytes)
-        == .end(stream: 1, status: .unsupported, durationMs: 0, text: Array("`images` is not supported".utf8)))
+        == .end(stream: 1, status: .unsupported, durationMs: 0, text: Array("`audio` is not supported".utf8)))
     #expect(try machine.handle(.open(stream: 2, maxTokens: 0, length: 1, text: [65])).count == 1)
   }
 

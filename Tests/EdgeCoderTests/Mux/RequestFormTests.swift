@@ -20,8 +20,10 @@ import Testing
     var result = ChatMessage(.tool, "rain")
     result.toolCallID = "call_1"
     result.toolName = "weather"
+    var question = ChatMessage(.user, "Weather?")
+    question.images = [ChatImageTests.png, ChatImageTests.gif(at: 7)]
     var request = InferenceRequest(
-      messages: [ChatMessage(.system, "Be brief."), ChatMessage(.user, "Weather?"), call, result], maxTokens: 9)
+      messages: [ChatMessage(.system, "Be brief."), question, call, result], maxTokens: 9)
     request.details.options.temperature = 0.25
     request.details.options.topP = 0.5
     request.details.options.minP = 0.1
@@ -62,11 +64,25 @@ import Testing
         == #"{"version":1,"prompt":"hi","options":{"seed":7}}"#)
   }
 
+  @Test("Pictures are written beside the messages, where phones of before refuse them") func picturesAreWritten() {
+    var message = ChatMessage(.user, "a")
+    message.images = [ChatImageTests.png]
+    #expect(
+      String(decoding: RequestForm.encoded(InferenceRequest(messages: [message])), as: UTF8.self)
+        == #"{"version":1,"messages":[{"role":"user","content":"a"}],"images":[{"message":0,"data":"iVBORw0KGgo="}]}"#)
+  }
+
   @Test(
     "What is not understood is refused by its name",
     arguments: [
       ("7", "form"), ("{", "form"), ("{}", "version"), (#"{"version":2,"prompt":"a"}"#, "version"),
-      (#"{"version":1}"#, "prompt"), (#"{"version":1,"prompt":"a","images":[]}"#, "images"),
+      (#"{"version":1}"#, "prompt"), (#"{"version":1,"prompt":"a","audio":[]}"#, "audio"),
+      (#"{"version":1,"prompt":"a","images":[{"message":0,"data":"iVBORw0KGgo="}]}"#, "images"),
+      (#"{"version":1,"messages":[{"role":"user","content":""}],"images":7}"#, "images"),
+      (#"{"version":1,"messages":[{"role":"user","content":""}],"images":[{"data":"iVBORw0KGgo="}]}"#, "images"),
+      (#"{"version":1,"messages":[{"role":"user","content":""}],"images":[{"message":-1,"data":""}]}"#, "images"),
+      (#"{"version":1,"messages":[{"role":"user","content":""}],"images":[{"message":0,"data":"aGk="}]}"#, "images"),
+      (#"{"version":1,"messages":[{"role":"user","content":""}],"images":[{"message":0,"data":"?"}]}"#, "images"),
       (#"{"version":1,"prompt":"a","options":{"mirostat":1}}"#, "mirostat"),
       (#"{"version":1,"prompt":"a","options":{"tools":1}}"#, "tools"),
       (#"{"version":1,"prompt":"a","options":[]}"#, "options"),

@@ -6,6 +6,7 @@ mux.py phone|central BEARER      is one side of a mux over `l2cap` or `gatt`, wi
 A side ends with its input. `>` precedes a frame or a value that it sends, `=` what it found, as JSON.
 """
 
+import base64
 import json
 import re
 import struct
@@ -321,7 +322,7 @@ class Mux:
 
 
 # The keys of section 2, and a form that has all of them.
-MEMBERS = {"version", "prompt", "messages", "options", "format", "strict", "tools", "toolChoice", "thinking"}
+MEMBERS = {"version", "prompt", "messages", "images", "options", "format", "strict", "tools", "toolChoice", "thinking"}  # fmt: skip
 OPTIONS = {
     "temperature", "top_p", "min_p", "typical_p", "repeat_penalty", "presence_penalty", "frequency_penalty", "top_k",
     "repeat_last_n", "seed", "num_ctx", "stop",
@@ -334,6 +335,10 @@ FULL = {
         {"role": "user", "content": "Weather?"},
         {"role": "assistant", "content": "", "toolCalls": [CALL]},
         {"role": "tool", "content": "rain", "toolCallId": "call_1", "toolName": "weather"},
+    ],
+    "images": [
+        {"message": 1, "data": base64.b64encode(b"\x89PNG\r\n\x1a\n").decode()},
+        {"message": 1, "offset": 7, "data": base64.b64encode(b"GIF89a").decode()},
     ],
     "options": {
         "temperature": 0.25, "top_p": 0.5, "min_p": 0.1, "typical_p": 0.9, "repeat_penalty": 1.1,
@@ -466,7 +471,7 @@ class Central(Mux):
         self.ask(FULL)
         for number in range(4):
             self.ask(b"%d" % number * 30_000)
-        self.ask({"version": 1, "prompt": "a", "images": []})
+        self.ask({"version": 1, "prompt": "a", "audio": []})
         self.ask({"version": 2, "prompt": "a"})
         self.ask(b"\xff")
         self.ask(b"wait")
