@@ -97,8 +97,6 @@ public final class CentralClient: InferenceService {
       var reader = CentralReplyReader(url: self.url)
       do {
         let response = try await self.outgoing.execute(request, timeout: TimeAmount(self.replyTimeout))
-        let ignored = Self.ignored(in: response.headers)
-        if !ignored.isEmpty { await onPart(.ignored(ignored)) }
         for try await chunk in response.body {
           for event in try reader.append(chunk.readableBytesView) {
             step()
@@ -117,7 +115,7 @@ public final class CentralClient: InferenceService {
   }
 
   private static func body(of request: InferenceRequest) -> Data {
-    var members: [JSONValue.Member] = [.init("stream", .bool(true))]
+    var members: [JSONValue.Member] = [.init("stream", .bool(true)), .init("progress", .bool(true))]
     if let limit = request.maxTokens { members.append(.init("maxTokens", .number(limit))) }
     if request.details.fields.isEmpty {
       members.append(.init("prompt", .string(request.prompt)))
@@ -125,11 +123,6 @@ public final class CentralClient: InferenceService {
       members.append(.init("form", RequestForm.value(of: request)))
     }
     return Data(JSONValue.object(members).encoded)
-  }
-
-  /// Returns the fields that have no effect, of which a central of a later version may know more.
-  private static func ignored(in headers: HTTPHeaders) -> [RequestField] {
-    headers[canonicalForm: "edgecoder-ignored"].compactMap { RequestField(rawValue: String($0)) }
   }
 
   private var notACentral: CentralClientError { .notACentral(at: url) }

@@ -16,6 +16,8 @@ struct CentralReplyReader {
     let response: String?
     let thinking: String?
     let toolCalls: [ToolCallPresence]?
+    let ahead: Int?
+    let ignored: [String]?
     let done: Bool?
     let id: String?
     let output: String?
@@ -77,6 +79,9 @@ struct CentralReplyReader {
     self.text += piece
     if line.done == true { return [.end(reply(line, self.text, ok: true, completion))] }
     var parts: [ReplyPart] = []
+    if let ahead = line.ahead { parts.append(.waiting(ahead: ahead)) }
+    // A central of a later version may know more fields.
+    if let names = line.ignored { parts.append(.ignored(names.compactMap(RequestField.init(rawValue:)))) }
     if let thinking = line.thinking, !thinking.isEmpty { parts.append(.thinking(thinking)) }
     if !piece.isEmpty { parts.append(.text(piece)) }
     if line.toolCalls?.isEmpty == false { parts += try calls(in: bytes).map { .toolCall($0) } }

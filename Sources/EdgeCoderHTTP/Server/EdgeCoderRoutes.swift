@@ -34,7 +34,9 @@ struct EdgeCoderRoutes: Sendable {
     let isForm = body.json.set("form") != nil
     do {
       if body.stream == true {
-        return try await runner.stream(prompt, for: context, as: isForm ? .form(model: model) : .generate(model: model))
+        let format: StreamFormat = isForm ? .form(model: model) : .generate(model: model)
+        return try await runner.stream(
+          prompt, for: context, as: body.progress == true ? format.withProgress(model: model) : format)
       }
       let live = try await runner.run(prompt, for: context)
       return .json(try GenerateReply.whole(model: model, of: live, isForm: isForm)).naming(ignored: live.ignored)

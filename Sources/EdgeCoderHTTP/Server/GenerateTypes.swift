@@ -9,6 +9,8 @@ struct GenerateRequest: Decodable, Sendable {
   let prompt: String?
   let system: String?
   let stream: Bool?
+  /// A Boolean value that indicates whether an EdgeCoder client takes lines about the queue before the text.
+  let progress: Bool?
   /// The token limit of EdgeCoder.
   let maxTokens: Int?
   let options: OllamaOptions?
@@ -31,7 +33,9 @@ extension RequestBody<GenerateRequest> {
     var prompt = Prompt(messages: messages, maxTokens: limit, try OllamaOptions.details(of: json))
     prompt.request.details.format = try DetailFields.ollamaFormat(json)
     prompt.request.details.thinking = try DetailFields.thinking(json)
-    prompt.ignored = OllamaOptions.ignored(of: json, known: ["prompt", "system", "images", "maxTokens"])
+    var known: Set = ["prompt", "system", "images", "maxTokens"]
+    if fields.model == nil { known.insert("progress") }
+    prompt.ignored = OllamaOptions.ignored(of: json, known: known)
     return prompt
   }
 }
@@ -44,7 +48,7 @@ extension RequestBody<GenerateRequest> {
     let limit = try TokenLimit.checked(fields.maxTokens, name: "maxTokens")
     do throws(InvalidRequest) {
       var prompt = Prompt(try RequestForm.decode(form.encoded, maxTokens: limit))
-      prompt.ignored = DetailFields.unknown(in: json, known: ["form", "maxTokens", "stream"])
+      prompt.ignored = DetailFields.unknown(in: json, known: ["form", "maxTokens", "stream", "progress"])
       return prompt
     } catch {
       throw APIError.badRequest("`form`: \(error)")
@@ -99,6 +103,10 @@ struct GenerateReply: StreamedReply {
   var thinking: String?
   /// The calls of tools in a reply to a form, for which Ollama has no field here.
   var toolCalls: [JSONValue]?
+  /// The number of requests that the phone answers before this one.
+  var ahead: Int?
+  /// The fields that have no effect at the engine.
+  var ignored: [String]?
   var done = false
 
   var id: String?

@@ -22,13 +22,18 @@ struct LiveReply: Sendable {
   /// The complete reply; `nil` before its end, and after a stop sequence.
   private(set) var reply: InferenceReply?
 
-  init(_ prompt: Prompt, _ generation: Generation) {
+  /// A Boolean value that indicates whether the place in the queue, and what the engine ignores, are parts.
+  private let withProgress: Bool
+
+  init(_ prompt: Prompt, _ generation: Generation, withProgress: Bool = false) {
     self.generation = generation
+    self.withProgress = withProgress
     filter = StopFilter(prompt.request.details.options.stop)
     ignored = prompt.ignored
   }
 
-  /// Returns the next piece of the text or of the thinking, which is not empty, or the next call of a tool; `nil` at the end.
+  /// Returns the next piece of the text or of the thinking, which is not empty, or the next call of a tool, or what is
+  /// known before; `nil` at the end.
   /// - Throws: ``APIError``, also when the phone fails; `CancellationError` when the server stops.
   mutating func next() async throws -> ReplyPart? {
     while !isFinished {
@@ -36,9 +41,13 @@ struct LiveReply: Sendable {
       switch await generation.next() {
       case .ignored(let fields):
         // This server ends the text at a stop sequence wherever it comes from.
-        ignored += fields.filter { $0 != .stop }.map(\.rawValue)
+        let fields = fields.filter { $0 != .stop }
+        if withProgress, !fields.isEmpty { return .ignored(fields) }
+        ignored += fields.map(\.rawValue)
         continue
-      case .waiting: continue
+      case .waiting(let ahead):
+        guard withProgress else { continue }
+        return .waiting(ahead: ahead)
       case .thinking(let text):
         guard !text.isEmpty else { continue }
         thinking += text

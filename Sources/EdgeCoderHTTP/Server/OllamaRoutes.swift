@@ -93,6 +93,22 @@ extension StreamFormat {
     return format
   }
 
+  /// Returns the lines of `/api/generate` with those about the queue, and about what the engine ignores, which the phone
+  /// says after the head of the response is sent.
+  func withProgress(model: String) -> StreamFormat {
+    var format = self
+    format.progress = { part in
+      var line = GenerateReply(model: model, response: "")
+      switch part {
+      case .waiting(let ahead): line.ahead = ahead
+      case .ignored(let fields): line.ignored = fields.map(\.rawValue)
+      case .text, .thinking, .toolCall: return nil
+      }
+      return line
+    }
+    return format
+  }
+
   /// The lines of `/api/chat`.
   static func chat(model: String) -> StreamFormat {
     StreamFormat(

@@ -62,16 +62,19 @@ struct PromptRunner: Sendable {
   /// has a status of its own.
   /// - Throws: ``APIError``, or `CancellationError` when the server stops.
   func stream(_ prompt: Prompt, for context: APIContext, as format: StreamFormat) async throws -> Response {
-    let started = try await start(prompt, for: context)
+    let started = try await start(prompt, for: context, withProgress: format.progress != nil)
     return format.response(started.live, first: started.first)
   }
 
   /// Sends one prompt and waits for the first part of its reply; a client that disconnects cancels it.
+  /// - Parameter withProgress: A Boolean value that indicates whether the place in the queue is such a part.
   /// - Throws: ``APIError``, or `CancellationError` when the server stops.
-  func start(_ prompt: Prompt, for context: APIContext) async throws -> StartedReply {
+  func start(
+    _ prompt: Prompt, for context: APIContext, withProgress: Bool = false
+  ) async throws -> StartedReply {
     let generation = Generation { onPart in try await generate(prompt, onPart) }
     try await context.departure()?.whenComplete { [weak generation] _ in generation?.abandon() }
-    var live = LiveReply(prompt, generation)
+    var live = LiveReply(prompt, generation, withProgress: withProgress)
     let first = try await live.next()
     return StartedReply(live: live, first: first)
   }

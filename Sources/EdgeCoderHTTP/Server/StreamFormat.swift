@@ -22,6 +22,8 @@ struct StreamFormat: Sendable {
   var piece: @Sendable (String) -> Value
   /// Returns the value for a piece of the thinking; `nil` for a form that has no place for it.
   var thinking: @Sendable (String) -> Value? = { _ in nil }
+  /// Returns the value for a part before the text; `nil` for a form that has no place for them.
+  var progress: (@Sendable (ReplyPart) -> Value?)?
   /// Returns the value for a call of a tool, whose position in the reply is given.
   ///
   /// - Throws: ``APIError`` where a client cannot take it.
@@ -45,7 +47,7 @@ struct StreamFormat: Sendable {
             case .toolCall(let call): try await write([toolCall(call, reply.toolCalls.count - 1)], to: &writer)
             case .thinking(let text):
               try await write(ReplyText.pieces(text).compactMap(thinking), to: &writer)
-            case .ignored, .waiting: break  // the header has the first, and no form the second
+            case .ignored, .waiting: try await write([progress?(part)].compactMap { $0 }, to: &writer)
             }
             next = try await reply.next()
           }

@@ -92,18 +92,25 @@ struct AskCommand: AsyncParsableCommand {
   private func ask(
     _ prompt: String, _ terminal: Terminal, _ shown: Shown
   ) async throws -> (reply: InferenceReply, way: String) {
-    // A user reads along; a program gets the reply when it is complete.
-    let read: @Sendable (String) async -> Void = { piece in if terminal.isLive { shown.show(piece, on: terminal) } }
+    let request = InferenceRequest(prompt: prompt, maxTokens: maxTokens)
+    let read: @Sendable (ReplyPart) async -> Void = { part in
+      switch part {
+      // A user reads along; a program gets the reply when it is complete.
+      case .text(let piece): if terminal.isLive { shown.show(piece, on: terminal) }
+      case .waiting(let ahead): terminal.whisper(ahead == 1 ? "one prompt is ahead …" : "\(ahead) prompts are ahead …")
+      case .ignored, .thinking, .toolCall: break
+      }
+    }
     if !direct {
       let client = CentralClient(url: centralURL ?? CentralClient.defaultURL, replyTimeout: .seconds(timeout))
       // A central that the user names must be reachable; the default one is optional.
       if centralURL != nil {
-        return (try await client.generate(prompt: prompt, maxTokens: maxTokens, onText: read), "central")
+        return (try await client.generate(request, onPart: read), "central")
       }
       if try await client.isReachable() {
         if PortOwners.areTrusted(at: HTTPAPI.Configuration().port) {
           terminal.whisper("sending the prompt through the central at \(CentralClient.defaultURL) …")
-          return (try await client.generate(prompt: prompt, maxTokens: maxTokens, onText: read), "central")
+          return (try await client.generate(request, onPart: read), "central")
         }
         terminal.whisper(
           "the central at \(CentralClient.defaultURL) belongs to another user, and is not used without --central-url")
@@ -113,7 +120,7 @@ struct AskCommand: AsyncParsableCommand {
     let reply = try await PhoneFinder.withPhone(
       on: radio, choice, wait: .seconds(wait), replyTime: .seconds(timeout), progress: { terminal.whisper($0) }
     ) {
-      try await $0.generate(prompt: prompt, maxTokens: maxTokens, onText: read)
+      try await $0.generate(request, onPart: read)
     }
     return (reply, "direct")
   }

@@ -1,10 +1,11 @@
 import EdgeCoder
-import EdgeCoderHTTP
 import EdgeCoderTesting
 import HummingbirdTesting
 import JSONValues
 import NIOConcurrencyHelpers
 import Testing
+
+@testable import EdgeCoderHTTP
 
 @Suite("The client of a central, against the real API", .timeLimit(.minutes(5))) struct CentralClientTests {
   private func withClient<Value: Sendable>(
@@ -42,7 +43,9 @@ import Testing
     request.details.format = .schema(.object([.init("type", .string("object"))]), isStrict: true)
     request.details.tools = [.object([.init("function", .object([.init("name", .string("weather"))]))])]
     let call = ToolCall(id: "call_1", name: "weather", arguments: #"{"z":1,"a":2}"#)
-    let parts: [ReplyPart] = [.ignored([.topK, .seed]), .thinking("hm"), .text("so"), .toolCall(call)]
+    let parts: [ReplyPart] = [
+      .waiting(ahead: 2), .waiting(ahead: 1), .ignored([.topK, .seed]), .thinking("hm"), .text("so"), .toolCall(call),
+    ]
     let service = FakeService(output: "so", Completion(.toolCalls), parts: parts)
     let seen = NIOLockedValueBox<[ReplyPart]>([])
     let asked = request
@@ -68,6 +71,26 @@ import Testing
     let response = try await withAPI(FakeService(output: "x")) { try await $0.post("/api/generate", body) }
     #expect(response.status == .badRequest)
     #expect(try response.errorText()?.contains(words) == true, "\(response.text)")
+  }
+
+  @Test("Without `progress` the queue is not in the reply, and what is ignored is in its head") func withoutProgress()
+    async throws
+  {
+    let service = FakeService(output: "so", parts: [.waiting(ahead: 2), .ignored([.seed]), .text("so")])
+    let response = try await withAPI(service) {
+      try await $0.post("/api/generate", #"{"stream":true,"form":{"version":1,"prompt":"a","options":{"seed":1}}}"#)
+    }
+    #expect(!response.text.contains("ahead"))
+    #expect(response.headers[.ignored] == "seed")
+  }
+
+  @Test("A failure after the place in the queue is an error in the stream") func failureAfterWaiting() async throws {
+    let service = FakeService(parts: [.waiting(ahead: 1)]) { _ in throw InferenceError(.disconnected, "it left") }
+    let error = try await withClient(service) { client in
+      await #expect(throws: InferenceError.self) { try await client.generate(prompt: "hallo", maxTokens: nil) }
+    }
+    #expect(error?.code == .disconnected)
+    #expect(error?.message == "it left")
   }
 
   @Test("What no phone supports is unsupported at the client, too") func unsupported() async throws {
