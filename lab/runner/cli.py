@@ -139,6 +139,8 @@ def parse_run(arguments: list[str]) -> Job:
         raise LabError("--virtual-time needs --kernel uml", USAGE_ERROR)
     if parsed.debian and parsed.kernel != "qemu":
         raise LabError("--debian needs --kernel qemu: user-mode Linux is built from the host's release", USAGE_ERROR)
+    if parsed.cpu and parsed.kernel != "qemu":
+        raise LabError("--cpu needs --kernel qemu: user-mode Linux runs on the host's CPU", USAGE_ERROR)
     if parsed.no_btvirt and (parsed.controllers or parsed.radio):
         raise LabError("--no-btvirt means no controllers: it excludes --controllers and --radio", USAGE_ERROR)
     return Job(
@@ -150,6 +152,7 @@ def parse_run(arguments: list[str]) -> Job:
         timeout=parsed.timeout,
         boot_timeout=parsed.boot_timeout,
         memory=parsed.memory,
+        cpu=parsed.cpu or Job.cpu,
         out=parsed.out,
         capture=parsed.capture,
         bluetoothd=not parsed.no_bluetoothd,
@@ -221,6 +224,7 @@ def _run_parser() -> Parser:
     add("--out", type=_out_folder, metavar="DIR", help="what the guest sees as /lab; keeps the logs too")
     add("--capture", type=_new_file, metavar="FILE", help="write all HCI traffic to FILE (btsnoop)")
     add("--memory", type=_whole_number(256, 65536), default=1024, metavar="MB", help="the guest's memory (default 1024)")
+    add("--cpu", metavar="MODEL", help=f"QEMU's CPU; max,la57=off has AVX (default {Job.cpu})")
     add("--env", type=_variable, action="append", default=[], metavar="NAME[=VALUE]", help="set or pass on a variable")
     add("--no-bluetoothd", action="store_true", help="controllers and a bus, but no bluetoothd")
     add("--no-btvirt", action="store_true", help="no controllers: CMD makes them through /dev/vhci")

@@ -25,6 +25,7 @@ class Job:
     timeout: float = 600
     boot_timeout: float = 180
     memory: int = 1024
+    cpu: str = "qemu64,+rdrand"
     out: Path | None = None
     capture: Path | None = None
     bluetoothd: bool = True

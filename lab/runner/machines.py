@@ -47,7 +47,7 @@ def qemu(job: Job, talk: Talk, streams: Streams) -> Launch:
     if job.release:
         options.append("release=yes")  # the guest's first process finds it in its environment
     command = ["qemu-system-x86_64", "-nodefaults", "-no-user-config", "-no-reboot", "-display", "none", "-vga", "none", "-nic", "none"]
-    command += ["-machine", "pc,hpet=off", "-accel", "tcg,tb-size=256", "-cpu", "qemu64,+rdrand", "-smp", "1", "-m", str(job.memory)]
+    command += ["-machine", "pc,hpet=off", "-accel", "tcg,tb-size=256", "-cpu", job.cpu, "-smp", "1", "-m", str(job.memory)]
     command += ["-kernel", str(kernel.kernel), "-initrd", str(kernel.initramfs), "-append", " ".join(options)]
     command += _shared_folder("root", Path("/"), readonly=True) + _shared_folder("lab", talk.out, readonly=False)
     if job.release:

@@ -22,6 +22,10 @@ class Accepted(unittest.TestCase):
         self.assertEqual(job.channels, 1)
         self.assertIsNone(job.out)
 
+    def test_the_cpu_is_that_of_qemu(self):
+        self.assertEqual(parse_run(["--", "true"]).cpu, "qemu64,+rdrand")
+        self.assertEqual(parse_run(["--cpu", "max,la57=off", "--", "true"]).cpu, "max,la57=off")
+
     def test_eatt_may_say_how_many_channels(self):
         for options, channels in (([], 1), (["--eatt"], 3), (["--eatt", "2"], 2)):
             self.assertEqual(parse_run([*options, "--", "true"]).channels, channels)
@@ -64,6 +68,9 @@ class Refused(unittest.TestCase):
             self.assertIn("is not a whole number from 1 to 8", self.complaint(f"--controllers={value}", "--", "true"))
         for value in ("0", "-1", "soon", "nan", "inf", ""):
             self.assertIn("is not a number of seconds", self.complaint(f"--timeout={value}", "--", "true"))
+
+    def test_a_cpu_for_user_mode_linux(self):
+        self.assertIn("--cpu needs --kernel qemu", self.complaint("--kernel", "uml", "--cpu", "max", "--", "true"))
 
     def test_abbreviations(self):
         self.assertIn("unrecognized arguments: --time", self.complaint("--time=5", "--", "true"))
