@@ -6,7 +6,8 @@ import Timing
 /// (`le-connection-abort-by-local`). The phone with the fewest failures comes first, then the one that was received best.
 /// While a controller tries to connect it hears nobody else. So an attempt ends when its link is not established in its
 /// turn, and a pause follows in which the scan hears phones, and only one that has not failed yet is dialled: otherwise
-/// phones that have left, for example under a private address of before, would keep all others out.
+/// phones that have left, for example under a private address of before, would keep all others out. An attempt whose
+/// link is established goes on beside the next one.
 actor DialQueue {
   /// The properties of a phone that decide when it is its turn.
   struct Rank: Sendable {
@@ -28,7 +29,8 @@ actor DialQueue {
 
   private enum State {
     case free
-    case dialing
+    /// The attempt of this ticket has the turn.
+    case dialing(Int)
     /// The scan hears phones until the pause of this number is over.
     case listening(Int)
   }
@@ -49,31 +51,33 @@ actor DialQueue {
     _ rank: Rank, _ timeouts: CentralConfiguration.Timeouts, _ time: TimeSource,
     isLinked: @escaping @Sendable () async -> Bool, _ attempt: @escaping @Sendable () async throws -> Void
   ) async throws {
-    try await begin(rank)
+    let ticket = try await begin(rank)
     do {
-      try await make(attempt, timeouts, time, isLinked)
-      end()
+      try await make(attempt, ticket, timeouts, time, isLinked)
+      end(ticket)
     } catch let error as PhaseTimeout {
-      listen(for: timeouts.listening, time)
+      listen(after: ticket, for: timeouts.listening, time)
       throw error
     } catch {
-      end()
+      end(ticket)
       throw error
     }
   }
 
   private func make(
-    _ attempt: @escaping @Sendable () async throws -> Void, _ timeouts: CentralConfiguration.Timeouts,
-    _ time: TimeSource, _ isLinked: @escaping @Sendable () async -> Bool
+    _ attempt: @escaping @Sendable () async throws -> Void, _ ticket: Int,
+    _ timeouts: CentralConfiguration.Timeouts, _ time: TimeSource, _ isLinked: @escaping @Sendable () async -> Bool
   ) async throws {
     try await time.withLimit(timeouts.connect, orThrow: PhaseTimeout("connecting", timeouts.connect)) {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask(operation: attempt)
         group.addTask {
           try await time.sleep(for: timeouts.turn)
-          // A link that is lost after that fails the attempt itself.
-          if await isLinked() { try await time.sleep(for: timeouts.connect) }
-          throw PhaseTimeout("connecting", timeouts.turn)
+          guard await isLinked() else { throw PhaseTimeout("connecting", timeouts.turn) }
+          await self.end(ticket)
+          // A link that is lost from now on fails the attempt itself, and the limit on its whole time comes before this one.
+          try await time.sleep(for: timeouts.connect)
+          throw PhaseTimeout("connecting", timeouts.connect)
         }
         defer { group.cancelAll() }
         try await group.next()
@@ -81,17 +85,17 @@ actor DialQueue {
     }
   }
 
-  private func begin(_ rank: Rank) async throws {
+  private func begin(_ rank: Rank) async throws -> Int {
     try Task.checkCancellation()
+    let ticket = nextTicket
+    nextTicket += 1
     switch state {
     case .dialing: break
     case .listening where rank.failures > 0: break
     case .free, .listening:
-      state = .dialing
-      return
+      state = .dialing(ticket)
+      return ticket
     }
-    let ticket = nextTicket
-    nextTicket += 1
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation {
         waiters.append(Waiter(ticket: ticket, rank: rank, continuation: $0))
@@ -99,23 +103,31 @@ actor DialQueue {
     } onCancel: {
       Task { await self.cancel(ticket) }
     }
+    return ticket
   }
 
-  /// Gives the turn to the next phone.
-  private func end() {
+  /// Gives the turn of an attempt to the next phone, if the attempt has not given it yet.
+  private func end(_ ticket: Int) {
+    guard case .dialing(ticket) = state else { return }
+    giveTurn()
+  }
+
+  private func giveTurn() {
     // The first one of equals has waited longest.
     guard var next = waiters.indices.first else {
       state = .free
       return
     }
     for index in waiters.indices where waiters[index].rank.comes(before: waiters[next].rank) { next = index }
-    state = .dialing
-    waiters.remove(at: next).continuation.resume()
+    let waiter = waiters.remove(at: next)
+    state = .dialing(waiter.ticket)
+    waiter.continuation.resume()
   }
 
   /// Gives the turn to a phone that has not failed yet, or to the next one when the scan has listened for a time.
-  private func listen(for pause: Duration, _ time: TimeSource) {
-    guard pause > .zero, !waiters.contains(where: { $0.rank.failures == 0 }) else { return end() }
+  private func listen(after ticket: Int, for pause: Duration, _ time: TimeSource) {
+    guard case .dialing(ticket) = state else { return }
+    guard pause > .zero, !waiters.contains(where: { $0.rank.failures == 0 }) else { return giveTurn() }
     let number = nextTicket
     nextTicket += 1
     state = .listening(number)
@@ -128,7 +140,7 @@ actor DialQueue {
 
   private func endListening(_ number: Int) {
     guard case .listening(number) = state else { return }
-    end()
+    giveTurn()
   }
 
   private func cancel(_ ticket: Int) {

@@ -82,6 +82,28 @@ import Timing
     }
   }
 
+  @Test("An attempt with a link does not keep the next phone out") func besideOneWithALink() async throws {
+    let slow = Self.unreachable("slow")
+    slow.faults.hangsWithLink = true
+    let good = LoopbackPhone("good")
+    let central = central()
+    try await running([central.run]) {
+      air.see(slow, rssi: -30)
+      try await eventually { slow.connects == 1 }
+      air.see(good, rssi: -80)
+      try await eventually { await central.status().phones.count == 2 }
+      await clock.advance(toSleeperAt: .milliseconds(2500))
+      try await eventually { await central.status().connected }
+      #expect(clock.now.offset == .milliseconds(2500))
+      // Its end takes nobody's turn.
+      await clock.advance(toSleeperAt: .seconds(20))
+      try await eventually { await central.status().phones.contains { $0.name == "slow" && $0.state == "waiting" } }
+      slow.faults.hangingConnects = 0
+      await clock.advance(toSleeperAt: .milliseconds(20_500))
+      try await eventually { await central.status().phones.count { $0.state == "ready" } == 2 }
+    }
+  }
+
   @Test("A phone without a link is dialled again after a pause in which the scan listens") func itIsDialledAgain()
     async throws
   {
