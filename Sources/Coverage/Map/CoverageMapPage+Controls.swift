@@ -26,7 +26,7 @@ extension CoverageMapPage {
       if (!view.hasTiles) { drawGrid(pen, frame); }
       const found = inside(frame);
       const isFar = shown.end - shown.first >= data.lineCount && spanOf(frame) >= data.lineSpan;
-      const missing = tiles.show(pen, frame, ratio, isFar);
+      const missing = tiles.show(pen, frame, ratio, isFar, found.length);
       drawSelected(pen, frame);
       drawScale(pen, frame);
       document.body.dataset.shows = isFar ? "lines" : "circles";

@@ -203,7 +203,7 @@ extension CoverageMapPage {
     /// What is drawn in each style, the worst one last: in the same order everywhere, and no hole is hidden.
     const worstLast = groups => [...groups].sort((a, b) => b[0] - a[0]);
 
-    function drawCircles(pen, frame, found) {
+    function drawCircles(pen, frame, found, hasEdges = true) {
       const groups = new Map();
       for (const i of found) {
         if (!groups.has(styles[i])) { groups.set(styles[i], new Path2D()); }
@@ -219,6 +219,7 @@ extension CoverageMapPage {
         pen.globalAlpha = 0.5;
         pen.fill(path);
         pen.globalAlpha = 1;
+        if (!hasEdges) { continue; }
         pen.strokeStyle = EDGE;
         pen.stroke(path);
       }

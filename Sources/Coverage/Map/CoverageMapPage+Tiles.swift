@@ -12,14 +12,18 @@ extension CoverageMapPage {
       }
 
       /// Shows the fences of a frame, and returns the number of tiles that are still missing: after a move, no more fences
-      /// are drawn at once than in a few frames' time.
-      show(pen, frame, ratio, isFar) {
+      /// are drawn at once than in a few frames' time. Of more than 2000 circles in sight none has an edge: those of a street
+      /// that was walked many times would cover it.
+      show(pen, frame, ratio, isFar, number) {
         const style = [frame.world, ratio, isFar, shown.first, shown.end].join();
         const isMove = style === this.style;
-        if (!isMove) { this.drawn.clear(); }
+        if (!isMove) {
+          this.drawn.clear();
+          this.hasEdges = number <= 2000;
+        }
         Object.assign(this, { style, frame, isFar, ratio, side: Math.round(256 * ratio) });
         const seen = this.around(0);
-        const missing = this.draw(seen, isMove ? 4000 : Infinity);
+        const missing = this.draw(seen, isMove ? 12000 : Infinity);
         const [left, top] = [Math.round(frame.left * ratio), Math.round(frame.top * ratio)];
         pen.setTransform(1, 0, 0, 1, 0, 0);
         for (const [column, row] of seen) {
@@ -94,7 +98,7 @@ extension CoverageMapPage {
         pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
         const side = this.side / this.ratio;
         const frame = { world: this.frame.world, left: column * side, top: row * side, width: side, height: side };
-        if (this.isFar) { drawLines(pen, frame, found); } else { drawCircles(pen, frame, found); }
+        if (this.isFar) { drawLines(pen, frame, found); } else { drawCircles(pen, frame, found, this.hasEdges); }
         return canvas;
       }
 
