@@ -1,7 +1,7 @@
 /// The routes of Ollama and OpenAI that this server does not have, with the words for their clients.
 enum AbsentRoutes {
   private static let manage = "the models are on the phones, and are not managed from here"
-  private static let text = "phones accept and return text only"
+  private static let text = "phones return text only"
 
   private static let reasons: [(path: String, reason: String)] = [
     ("/api/push", manage), ("/api/create", manage), ("/api/copy", manage), ("/api/delete", manage),

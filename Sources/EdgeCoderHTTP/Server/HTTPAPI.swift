@@ -35,10 +35,10 @@ public import ServiceLifecycle
 /// `error` and without `[DONE]` (`response.completed` in `/v1/responses`) for OpenAI clients. A piece has at most 4 KiB.
 ///
 /// **Conversations and parameters.** Messages with their roles, options (temperature, seed, `top_p`, `num_ctx` …), formats
-/// and JSON schemas, tools and calls of tools go to the model server of the network route as they are, and to a phone over
-/// a v2 mux that accepts them. `stop` is applied by this server, too, which cancels the prompt at the first sequence.
-/// Parameters that nobody behind this server supports (images, log probabilities, several choices) are refused
-/// with 400, and so are tools and formats that the phone, its connection or its model does not support.
+/// and JSON schemas, images, tools and calls of tools go to the model server of the network route as they are, and to a
+/// phone over a v2 mux that accepts them. `stop` is applied by this server, too, which cancels the prompt at the first
+/// sequence. Parameters that nobody behind this server supports (log probabilities, several choices) are refused with
+/// 400, and so are tools, formats and images that the phone, its connection or its model does not support.
 ///
 /// **Losses.** A phone without such a mux gets one prompt: a single user message unchanged, after the system text and an
 /// empty line if there is one; a longer conversation as the system text followed by `User: …`, `Assistant: …` and `Tool: …`
