@@ -3,10 +3,10 @@ package import JSONValues
 /// The JSON form of a request on a v2 mux, and between a central and its clients; `docs/v2-mux.md` has the members.
 package enum RequestForm {
   /// The version of the form. A member of a later version is refused like any other that is unknown.
-  package static let version = 1
+  static let version = 1
 
   /// Returns a request as a form. The limit on tokens is not in it: OPEN has it.
-  package static func encoded(_ request: InferenceRequest) -> [UInt8] { value(of: request).encoded }
+  static func encoded(_ request: InferenceRequest) -> [UInt8] { value(of: request).encoded }
 
   /// Returns a request as the value of a form.
   package static func value(of request: InferenceRequest) -> JSONValue {
@@ -42,13 +42,18 @@ package enum RequestForm {
   /// Reads a request from a form.
   /// - Throws: ``InvalidRequest`` for a form that is no JSON object, lacks a field, or has one that is invalid or unknown:
   ///   what is not understood is not dropped.
-  package static func decode(_ bytes: [UInt8], maxTokens: Int?) throws(InvalidRequest) -> InferenceRequest {
+  static func decode(_ bytes: [UInt8], maxTokens: Int?) throws(InvalidRequest) -> InferenceRequest {
     let form: JSONValue
     do {
       form = try JSONValue(parsing: bytes)
     } catch {
       throw InvalidRequest("form", "is \(error)")
     }
+    return try request(of: form, maxTokens: maxTokens)
+  }
+
+  /// Returns the request of a form that is read already; see ``decode(_:maxTokens:)``.
+  package static func request(of form: JSONValue, maxTokens: Int?) throws(InvalidRequest) -> InferenceRequest {
     let known: Set = [
       "version", "prompt", "messages", "images", "options", "format", "strict", "tools", "toolChoice", "thinking",
     ]

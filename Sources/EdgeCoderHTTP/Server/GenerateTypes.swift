@@ -47,7 +47,7 @@ extension RequestBody<GenerateRequest> {
     guard json.set("prompt") == nil else { throw APIError.badRequest("`prompt` and `form` exclude each other") }
     let limit = try TokenLimit.checked(fields.maxTokens, name: "maxTokens")
     do throws(InvalidRequest) {
-      var prompt = Prompt(try RequestForm.decode(form.encoded, maxTokens: limit))
+      var prompt = Prompt(try RequestForm.request(of: form, maxTokens: limit))
       prompt.ignored = DetailFields.unknown(in: json, known: ["form", "maxTokens", "stream", "progress"])
       return prompt
     } catch {
