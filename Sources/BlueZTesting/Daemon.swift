@@ -219,13 +219,14 @@ actor Daemon {
     let delay = adapter.faults.delay
     guard delay > .zero || earlier != nil else { return }
     let end = SteadyClock().now.advanced(by: delay)
-    let turn = Task {
-      _ = await earlier?.result
-      try await Task.sleep(until: end, clock: .steady)
-    }
+    let turn = Turn()
     adapter.clients.turn = turn
-    _ = await turn.result
-    if adapter.clients.turn == turn { adapter.clients.turn = nil }
+    await earlier?.wait()
+    // A call that is cancelled has its turn, too.
+    _ = await Task { try await Task.sleep(until: end, clock: .steady) }.result
+    if adapter.clients.turn === turn { adapter.clients.turn = nil }
+    // The caller goes on before the actor takes up whoever waits for this turn.
+    turn.end()
   }
 
   /// The presence of bluetoothd, or of one of its adapters, that a call reached.

@@ -32,8 +32,8 @@ final class VirtualAdapter {
     var filters: [String: ScanFilter] = [:]
     var advertisements: [Client: Advertising] = [:]
     var monitors: [Client: [VirtualMonitor]] = [:]
-    /// The wait of the last call that was delayed.
-    var turn: Task<Void, any Error>?
+    /// The turn of the last call that was delayed.
+    var turn: Turn?
   }
 
   /// The GATT server, which ends with bluetoothd.
