@@ -253,7 +253,8 @@ struct SeaweedFS: Sendable {
   /// What it has under a key.
   func bytes(of key: String) async throws -> Data {
     let data = Lock(Data())
-    try await client().get(bucket: Self.bucket, key: key, credentials: Self.writer) { bytes in
+    // Of what the server has, not of how fast it is beside everything that the machine does.
+    try await client(stallLimit: .seconds(120)).get(bucket: Self.bucket, key: key, credentials: Self.writer) { bytes in
       data.withLock { $0.append(contentsOf: bytes) }
     }
     return data.withLock { $0 }
