@@ -199,11 +199,14 @@ extension RadioTests {
       defer { echo.terminate() }
       let adapter = try await Radio.adapter(Radio.mac)
       let filter = Adapter.DiscoveryFilter(services: ["ec0d0411-ec0d-ec0d-ec0d-ec0d0411ec0d"])
-      let channel = try await adapter.find(filter, timeout: .seconds(60)).openChannel(psm: 0xd7)
+      let device = try await adapter.find(filter, timeout: .seconds(60))
+      let channel = try await device.openChannel(psm: 0xd7)
       try await channel.send([1, 2, 3])
       let packet = try await bounded(.seconds(30), "the packet") { try await channel.packets.first { _ in true } }
       #expect(packet == [1, 2, 3])
       channel.close()
+      // bluetoothd takes two seconds for it, in which the next test would use the connection.
+      try await device.disconnect()
       adapter.session.close()
     }
 
@@ -211,7 +214,7 @@ extension RadioTests {
     func aSerialCable() async throws {
       let listener = try start("UARTBridge", "listen", Radio.phone)
       defer { listener.terminate() }
-      let call = "echo what goes in comes out | \(Self.folder)UARTBridge call \(Radio.mac)"
+      let call = "echo what goes in comes out | \(Self.folder)UARTBridge call \(Radio.mac) 2>&1"
       _ = try await output(of: "/bin/sh", ["-c", call])
       let came = try await listener.line(with: "what")
       #expect(came == "what goes in comes out")

@@ -53,8 +53,16 @@ extension Device {
   /// - Parameter timeout: The longest time to wait; bluetoothd needs about two seconds.
   /// - Throws: ``BlueZError`` with code `.timedOut`, or the error with which bluetoothd refuses.
   public func disconnect(timeout: Duration = .seconds(10)) async throws {
-    guard isConnected else { return }
     do {
+      if !isConnected {
+        // A connection that the kernel made for a channel may not have been reported yet.
+        guard core.state.withLock({ $0.leases.contains(path) }) else { return }
+        let asking = Task { [core, path, peer] in
+          try await core.refresh(path, Self.interface, doing: "reading the properties of \(peer)")
+        }
+        try await asking.value
+        guard isConnected else { return }
+      }
       try await endLink(timeout: timeout, doing: "disconnecting \(peer)")
     } catch let error as BlueZError where error.meansGone {
       core.logger.debug("no connection to end", metadata: ["error": "\(error)"])
