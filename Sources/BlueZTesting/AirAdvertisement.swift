@@ -65,7 +65,7 @@ struct AirAdvertisement: Sendable, Hashable {
 }
 
 /// The discovery filter of one client.
-struct ScanFilter: Sendable {
+struct ScanFilter: Sendable, Equatable {
   var services: Set<String> = []
   var rssi: Int?
   var pathLoss: Int?

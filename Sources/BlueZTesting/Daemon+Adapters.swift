@@ -46,8 +46,14 @@ extension Daemon {
     [
       method("StartDiscovery", of: index) { try $0.startScan(of: $1.sender ?? "", at: $0.adapters[index]) },
       method("StopDiscovery", of: index) { daemon, call in
-        if daemon.adapters[index].faults.refusesToStopDiscovery() { throw DBusError.inProgress }
-        guard daemon.stopScan(of: call.sender ?? "", at: daemon.adapters[index]) else {
+        let adapter = daemon.adapters[index]
+        if adapter.faults.refusesToStopDiscovery() { throw DBusError.inProgress }
+        let client = call.sender ?? ""
+        if adapter.clients.scans[client] != nil, adapter.faults.sticksDiscovery() {
+          daemon.stickScan(of: client, at: adapter)
+          throw DBusError.inProgress
+        }
+        guard daemon.stopScan(of: client, at: adapter) else {
           throw DBusError.bluez("Failed", "No discovery started")
         }
         return []
@@ -97,6 +103,8 @@ extension Daemon {
       for attempt in adapter.attempts.unseen.values { attempt.yield(.giveUp) }
       loseChannels(of: adapter, ENETDOWN)
       for client in adapter.clients.scans.keys { stopScan(of: client, at: adapter) }
+      adapter.clients.stuck = nil
+      adapter.object?.set(Names.adapter, ["Discovering": false])
       for client in adapter.clients.advertisements.keys { adapter.clients.advertisements[client]?.isOnAir = false }
     }
     adapter.object?.set(Names.adapter, ["Powered": .bool(on)])

@@ -8,6 +8,7 @@ extension Daemon {
     try expect(client)
     guard adapter.clients.scans[client] == nil, !adapter.faults.refusesDiscovery() else { throw DBusError.inProgress }
     adapter.clients.scans[client] = adapter.clients.filters[client] ?? ScanFilter()
+    adapter.clients.loosenScan()
     adapter.object?.set(Names.adapter, ["Discovering": true])
     lookAround(adapter)
     return []
@@ -18,6 +19,7 @@ extension Daemon {
     adapter.clients.filters[client] = filter
     if adapter.clients.scans[client] != nil {
       adapter.clients.scans[client] = filter
+      adapter.clients.loosenScan()
       lookAround(adapter)
     }
     return []
@@ -33,6 +35,15 @@ extension Daemon {
       adapter.object?.set(Names.adapter, ["Discovering": false])
     }
     return true
+  }
+
+  /// Ends the scan of a client while `Discovering` stays true, see ``Fault/discoverySticks(times:)``.
+  func stickScan(of client: String, at adapter: VirtualAdapter) {
+    let filters = Array(adapter.clients.scans.values)
+    stopScan(of: client, at: adapter)
+    guard adapter.clients.scans.isEmpty else { return }
+    adapter.clients.stuck = filters
+    adapter.object?.set(Names.adapter, ["Discovering": true])
   }
 
   /// Delivers all present advertisements to an adapter that scans.
@@ -71,7 +82,7 @@ extension Daemon {
 
   private func hear(_ air: AirAdvertisement, from address: BluetoothAddress, rssi: Int16, at adapter: VirtualAdapter) {
     watch(air, from: address, rssi: rssi, at: adapter)
-    let filters = adapter.clients.scans.values
+    let filters = adapter.clients.stuck == nil ? Array(adapter.clients.scans.values) : []
     if configuration.version.crashesOnServiceFilters, !air.services.isEmpty,
       filters.contains(where: { !$0.services.isEmpty })
     {

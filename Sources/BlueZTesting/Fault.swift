@@ -29,6 +29,9 @@ public enum Fault: Sendable, Hashable {
   case discoveryInProgress(times: Int)
   /// The next calls of `StopDiscovery` fail and the scan continues, as when the kernel is between two rounds.
   case discoveryGoesOn(times: Int)
+  /// The next calls of `StopDiscovery` fail, and the scan ends while `Discovering` stays true: `StartDiscovery` succeeds
+  /// without a scan until a filter differs, as when bluetoothd is just restarting the scan in the kernel.
+  case discoverySticks(times: Int)
   /// Advertisements do not change the services of devices that are known, as with bluetoothd 5.82 after a connection
   /// over which it read none.
   case advertisedServicesAreIgnored
@@ -154,6 +157,10 @@ final class Faults: Sendable {
 
   func refusesToStopDiscovery() -> Bool {
     use { if case .discoveryGoesOn(let times) = $0 { (times, Fault.discoveryGoesOn) } else { nil } }
+  }
+
+  func sticksDiscovery() -> Bool {
+    use { if case .discoverySticks(let times) = $0 { (times, Fault.discoverySticks) } else { nil } }
   }
 
   func has(_ fault: Fault) -> Bool { state.withLock { $0.active.contains(fault) } }

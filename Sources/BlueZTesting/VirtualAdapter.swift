@@ -30,10 +30,17 @@ final class VirtualAdapter {
     var scans: [String: ScanFilter] = [:]
     /// The filters of clients that do not scan yet.
     var filters: [String: ScanFilter] = [:]
+    /// The filters of the scan that ended while bluetoothd believes that it goes on.
+    var stuck: [ScanFilter]?
     var advertisements: [Client: Advertising] = [:]
     var monitors: [Client: [VirtualMonitor]] = [:]
     /// The turn of the last call that was delayed.
     var turn: Turn?
+
+    /// Ends the belief in a scan that has ended when the filters are others.
+    mutating func loosenScan() {
+      if let stuck, Array(scans.values) != stuck { self.stuck = nil }
+    }
   }
 
   /// The GATT server, which ends with bluetoothd.

@@ -17,6 +17,10 @@ final class DiscoveryRegistration: Registration {
     /// A Boolean value that indicates whether bluetoothd scans for nobody else, as far as it is known.
     var isAlone = false
     var checks = Checks()
+    /// The RSSI that distinguished the latest filter from the one before, see ``start(_:at:)``.
+    var distinction: Int16?
+    /// The instant from which on bluetoothd has taken over a filter that a running scan was given.
+    var settled: SteadyClock.Instant?
   }
 
   /// The checks whether bluetoothd scans for another program.
@@ -170,7 +174,7 @@ final class DiscoveryRegistration: Registration {
         // The running discovery takes the wider filter at once.
         let (connection, life) = try await core.whenReady(for: self)
         try await radio.run { [self] in
-          try await BlueZError.naming("widening \(title)") { try await setFilter(connection, at: life.path) }
+          try await BlueZError.naming("widening \(title)") { try await changeFilter(connection, at: life.path) }
         }
       }
     }
@@ -190,7 +194,7 @@ final class DiscoveryRegistration: Registration {
         try await core.takeDown(id)
         try await radio.run { [self] in
           guard state.withLock({ $0.isRunning }), let path = core.path(of: adapter) else { return }
-          if isLast { try await stop(at: path) } else { try await setFilter(try core.connection(), at: path) }
+          if isLast { try await stop(at: path) } else { try await changeFilter(try core.connection(), at: path) }
         }
       } catch {
         core.logger.debug("\(isLast ? "stopping" : "narrowing") \(title) failed", metadata: ["error": "\(error)"])
@@ -247,6 +251,10 @@ final class DiscoveryRegistration: Registration {
       state.isAlone = !isScanning
       state.checks.conclude(isAlone: !isScanning, at: now, trust: Self.trust)
     }
+    // When a scan could not be stopped because its kernel was restarting it, bluetoothd goes on saying that it scans, and
+    // answers StartDiscovery without a scan if the filter is the one it had (`stop_discovery_complete` and
+    // `update_discovery_filter`, src/adapter.c; seen with 5.66).
+    if isScanning { try await setFilter(connection, at: path, isDistinct: true) }
     do {
       try await request(connection, at: path)
     } catch let error as DBusError where error.name == "org.bluez.Error.InProgress" {
@@ -277,6 +285,7 @@ final class DiscoveryRegistration: Registration {
   }
 
   private func stop(at path: ObjectPath) async throws {
+    if let settled = state.withLock({ $0.settled }) { try await Task.sleep(until: settled, clock: .steady) }
     for attempt in 1... {
       do {
         try await core.call(path, Adapter.interface, "StopDiscovery", doing: "stopping \(title)")
@@ -309,14 +318,39 @@ final class DiscoveryRegistration: Registration {
     }
   }
 
-  private func setFilter(_ connection: Connection, at path: ObjectPath) async throws {
+  /// The time that bluetoothd and the controller need to restart a scan with another filter. A scan that is stopped
+  /// meanwhile is one that bluetoothd believes in for ever.
+  private static let settling = Duration.milliseconds(200)
+
+  /// Changes the filter of a scan that runs.
+  private func changeFilter(_ connection: Connection, at path: ObjectPath) async throws {
+    try await setFilter(connection, at: path)
+    let settled = SteadyClock().now + Self.settling
+    state.withLock { $0.settled = settled }
+  }
+
+  /// Values that no radio measures, so that a filter by them has every device.
+  private static let distinctions = Int16(-127)...(-120)
+
+  /// - Parameter isDistinct: `true` for a filter that is not the one before, nor probably that of another program.
+  private func setFilter(_ connection: Connection, at path: ObjectPath, isDistinct: Bool = false) async throws {
     // bluetoothd of an unknown release may be the one that a filter by service crashes.
     let byService = await core.release()?.has(.filtersByService) ?? false
     let filters = state.withLock { state in
       state.comparesServices = byService
       return state.users.values.compactMap { $0 }
     }
-    let options = Adapter.DiscoveryFilter.options(serving: filters, byService: byService)
+    var options = Adapter.DiscoveryFilter.options(serving: filters, byService: byService)
+    if isDistinct {
+      let distinction = state.withLock { state in
+        let value = Self.distinctions.filter { $0 != state.distinction }.randomElement()
+        state.distinction = value
+        return value
+      }
+      // bluetoothd accepts only one of the two.
+      options["Pathloss"] = nil
+      options["RSSI"] = distinction.map(Value.int16)
+    }
     try await connection.call(
       SessionCore.service, path, Adapter.interface, "SetDiscoveryFilter", [.properties(options)], returning: "")
   }

@@ -159,6 +159,24 @@ extension ContractTests {
     try await lab.stop()
   }
 
+  @Test("A scan finds devices although bluetoothd believes in one that has ended")
+  func stuckDiscovery() async throws {
+    let lab = try await FakeBlueZ.start()
+    let central = try await lab.adapter(1)
+    let opened = try await Parlour().open(on: try await lab.adapter(0))
+    for _ in 0..<2 {
+      lab.adapters[1].inject(.discoverySticks(times: 1))
+      try await firstSeen(by: central).remove()
+      await settled { await lab.adapters[1].holdings().scans == 0 }
+      await settled { central.isDiscovering }
+    }
+    // A scan with the same filter is answered at once, and is none.
+    _ = try await firstSeen(by: central)
+    await settled { !central.isDiscovering }
+    withExtendedLifetime(opened) {}
+    try await lab.stop()
+  }
+
   @Test("A device whose removal bluetoothd ignores is removed by the next call")
   func ignoredRemoval() async throws {
     let lab = try await FakeBlueZ.start()
