@@ -1,5 +1,6 @@
-"""A user at bluetoothctl: `bluetoothctl_central.py ADDRESS UUID` connects to a device and reads a characteristic that is
-for paired centrals.
+"""A user at bluetoothctl: `bluetoothctl_central.py ADDRESS UUID` connects to a device, pairs, and reads a characteristic
+that is for paired centrals. It does not leave the pairing to the read: now and then (1 of 18 times with BlueZ 5.66 on
+Linux 6.1) bluetoothd does not send the refused read again when the link is encrypted, and gives up after 30 s.
 
 Prints one JSON line with the first sixteen bytes of the value. Runs inside the lab.
 """
@@ -42,13 +43,13 @@ enter("scan on")
 wait(f"Device {ADDRESS}")
 enter(f"connect {ADDRESS}")
 wait("ServicesResolved: yes")
+enter(f"pair {ADDRESS}")
+wait("Pairing successful")
 enter("menu gatt")
 wait("Menu gatt:")
 enter(f"select-attribute {UUID}")
 enter("read")
 wait("Attempting to read")
-wait("Accept pairing")
-enter("yes")
 value = wait(r"(?:\b[0-9a-f]{2} ){4,16}")
 print(json.dumps({"event": "read", "hex": value.replace(" ", "")}))
 enter("quit")
