@@ -69,8 +69,9 @@ extension Daemon {
         guard let path = call.arguments[0].objectPath,
           let device = adapter.devices.values.first(where: { $0.object.path == path })
         else { throw DBusError.doesNotExist }
+        let repairs = adapter.faults.repairs
         if adapter.faults.ignoresRemoval() {
-          await adapter.faults.waitForRepair()
+          await adapter.faults.waitForRepair(after: repairs)
           throw DBusError.bluez("Failed", "Operation was ignored")
         }
         adapter.bonds[device.address] = nil

@@ -66,6 +66,7 @@ final class Faults: Sendable {
   private struct State {
     var active: [Fault] = []
     var notifications = 0
+    var repairs = 0
     var onRepair: [Int: @Sendable () -> Void] = [:]
     var onChannelsStall: (@Sendable (Bool) -> Void)?
     var nextID = 0
@@ -84,6 +85,7 @@ final class Faults: Sendable {
   func repair() {
     let (wake, stall) = state.withLock { state in
       state.active = []
+      state.repairs += 1
       return (Array(state.onRepair.values), state.onChannelsStall)
     }
     for body in wake { body() }
@@ -105,10 +107,11 @@ final class Faults: Sendable {
 
   /// Waits for as long as a disconnection lasts, or until the next repair: a fake that is stopped keeps nothing waiting.
   func delayDisconnection() async {
+    let repairs = repairs
     let delay = disconnectDelay
     guard delay > .zero else { return }
     await withTaskGroup { group in
-      group.addTask { await self.waitForRepair() }
+      group.addTask { await self.waitForRepair(after: repairs) }
       // Cancelled when the repair comes first.
       group.addTask { try? await Task.sleep(for: delay, clock: .steady) }
       await group.next()
@@ -116,11 +119,15 @@ final class Faults: Sendable {
     }
   }
 
-  /// Waits until the next repair, or until the task is cancelled.
-  func waitForRepair() async {
+  /// The number of repairs so far. Who looks for a fault and then waits for its repair takes it before that.
+  var repairs: Int { state.withLock { $0.repairs } }
+
+  /// Waits until there was a repair after some others, or until the task is cancelled.
+  func waitForRepair(after earlier: Int) async {
     let (repaired, source) = BoundedStream.make(of: Void.self, limit: 1)
     let id = onRepair { source.finish() }
     defer { stop(onRepair: id) }
+    if repairs != earlier { return }
     for await _ in repaired {}
   }
 
