@@ -70,8 +70,10 @@ extension LinkTests {
       #expect(try archive.numbers() == [1, 2])
       let stored = try #require(try archive.record(2))
       #expect(stored.loop?.test == 2)
-      #expect(stored.locations?.map(\.place) == [Place(latitude: 48.2, longitude: 16.37)].compactMap(\.self))
-      #expect(stored.locations?.first?.provider == "place")
+      // A fixed place is delivered again every ten seconds, which a test on a busy machine can last.
+      let places = try #require(stored.locations)
+      #expect(Set(places.map(\.place)) == [try #require(Place(latitude: 48.2, longitude: 16.37))])
+      #expect(Set(places.map(\.provider)) == ["place"])
       let listed = history[1]["downloadBitsPerSecond"] as? Double
       #expect(stored.result.download?.throughput.bitsPerSecond.rounded() == listed?.rounded())
       #expect(try await program.status()["state"] as? String == "completed")
