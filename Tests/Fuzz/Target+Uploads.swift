@@ -112,7 +112,7 @@ extension Target {
         if case .verify = action { _ = connection.tokenVerified(.accepted(delay: .zero), at: now) }
       }
       if let payload = connection.nextPayload(at: now) {
-        require(payload.bytes <= RMBT.chunkSizes.upperBound + 65_536, "a payload of \(payload.bytes) bytes")
+        require(payload.bytes <= RMBT.chunkSizes.upperBound, "a payload of \(payload.bytes) bytes")
       }
       _ = connection.resume(at: now)
     }

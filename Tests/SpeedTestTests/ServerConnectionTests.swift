@@ -89,6 +89,22 @@ import Testing
     #expect(connection.receive("PUT\n") == [.send("OK\n")])
   }
 
+  @Test(
+    "No more than one chunk or 64 KiB is sent at a time, the last chunk included",
+    arguments: [
+      (1, 4_194_304, [(0, true)]), (2, 4_194_304, [(1, false), (0, true)]), (16, 4096, [(15, true)]),
+      (17, 4096, [(16, false), (0, true)]), (18, 4096, [(16, false), (1, true)]),
+    ])
+  func batches(_ count: Int, _ size: Int, _ batches: [(count: Int, endsWithLast: Bool)]) {
+    var connection = ServerConnection.ready()
+    #expect(connection.receive("GETCHUNKS \(count) \(size)\n") == [.startPayload])
+    for batch in batches {
+      #expect(
+        connection.nextPayload(at: .zero) == Payload(size: size, count: batch.count, endsWithLast: batch.endsWithLast))
+    }
+    #expect(connection.nextPayload(at: .zero) == nil)
+  }
+
   @Test("A timed download sends until its time has passed") func aTimedDownload() {
     var connection = ServerConnection.ready()
     #expect(connection.receive("GETTIME 2 65536\n", at: .seconds(1)) == [.startPayload])

@@ -76,6 +76,13 @@ package struct Payload: Sendable, Hashable {
   /// The chunks that fit about 64 KiB, at least one: few enough to look at the clock often.
   static func batch(of size: Int) -> Int { max(1, 65_536 / size) }
 
+  /// Returns the next ones of chunks of which so many are left, the last one included.
+  static func next(of size: Int, left: Int) -> Payload {
+    let batch = batch(of: size)
+    let plain = min(left - 1, batch)
+    return Payload(size: size, count: plain, endsWithLast: plain < batch)
+  }
+
   /// The number of bytes.
   package var bytes: Int { (count + (endsWithLast ? 1 : 0)) * size }
 }

@@ -108,8 +108,7 @@ struct RunningExchange: Sendable, CustomStringConvertible {
     case .putNoResult(let count, let size):
       let left = count - Int(sent / UInt64(size))
       guard left > 0 else { return nil }
-      let plain = min(left - 1, Payload.batch(of: size))
-      payload = Payload(size: size, count: plain, endsWithLast: plain == left - 1)
+      payload = Payload.next(of: size, left: left)
     case .put(let seconds, let size):
       guard report.clientTime == .zero else { return nil }
       let isOver = now - report.start >= .seconds(seconds)

@@ -19,15 +19,14 @@ struct SendingChunks: Sendable {
   }
 
   mutating func next(at now: Duration) -> Payload {
-    let batch = Payload.batch(of: size)
     switch end {
     case .afterChunks(let count):
-      let plain = min(count - 1 - sent, batch)
-      sent += plain
-      return Payload(size: size, count: plain, endsWithLast: sent == count - 1)
+      let payload = Payload.next(of: size, left: count - sent)
+      sent += payload.count
+      return payload
     case .after(let duration):
       let isOver = now - start >= duration
-      return Payload(size: size, count: isOver ? 0 : batch, endsWithLast: isOver)
+      return Payload(size: size, count: isOver ? 0 : Payload.batch(of: size), endsWithLast: isOver)
     }
   }
 }
