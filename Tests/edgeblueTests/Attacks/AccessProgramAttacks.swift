@@ -132,10 +132,12 @@ struct AccessProgramAttacks {
       try await eventually("the phone refuses") { await phone.snapshot().counters.refused.accesses > 0 }
       #expect(await phone.snapshot().counters.requests == 0)
       try air.admit(1, at: 0, as: .central)
-      try await central.waitUntilReady()
-      #expect(try await central.generate(prompt: "hello", maxTokens: nil).answer.output == "hello")
+      // A bond that comes into the list more than five seconds after it was made has lost its first connection.
+      try await eventually("the phone answers") {
+        (try? await central.generate(prompt: "hello", maxTokens: nil))?.answer.output == "hello"
+      }
     }
-    #expect(engine.prompts.withLock { $0 } == ["hello"])
+    #expect(Set(engine.prompts.withLock { $0 }) == ["hello"])
     power.close()
     try await transport.stop()
     try await air.stop()
