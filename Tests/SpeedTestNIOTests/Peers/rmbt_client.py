@@ -500,7 +500,7 @@ class Quirks:
             return
         start = time.time()
         Connection(self.options, token=make_token(self.options, start + 2))
-        assert 0.9 <= time.time() - start <= 5, time.time() - start
+        assert time.time() - start >= 0.9, time.time() - start
 
 
 def pings(options):
