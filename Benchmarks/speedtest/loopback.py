@@ -4,6 +4,7 @@ Every run has a network namespace of its own, whose counters say how much was re
 that of everything the process did, preparations included.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -151,13 +152,14 @@ def limits(program, folder, seconds):
     most = [0.0]
 
     def watch(running):
-        while running.poll() is None:
+        # Its output is read meanwhile: with the samples of so many connections it is longer than a pipe takes.
+        while True:
             try:
-                most[0] = max(most[0], memory(running.pid))
-            except (OSError, StopIteration):
-                break  # it has just ended
-            time.sleep(0.05)
-        return running.communicate()
+                return running.communicate(timeout=0.05)
+            except subprocess.TimeoutExpired:
+                # Where it has just ended there is nothing to read.
+                with contextlib.suppress(OSError, StopIteration):
+                    most[0] = max(most[0], memory(running.pid))
 
     run_once(theirs, client, watch)
     missed = limit("memory with 64 connections", most[0], 64)
