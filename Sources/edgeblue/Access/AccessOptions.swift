@@ -15,10 +15,10 @@ struct AccessOptions<Peers: AdmittedPeers>: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "\(Peers.access) Default: encrypted; on a virtual controller, which no radio reaches, open.", valueName: "mode"),
-    transform: named)
+    completion: .words(AccessMode.self), transform: named)
   var access: AccessMode?
   @Option(
-    parsing: .upToNextOption, help: ArgumentHelp(Peers.allow, valueName: "address"),
+    parsing: .upToNextOption, help: ArgumentHelp(Peers.allow, valueName: "address"), completion: .devices,
     transform: reading("a Bluetooth address") { BluetoothAddress($0) })
   var allow: [BluetoothAddress] = []
 

@@ -70,9 +70,10 @@ struct AgentCommand: AsyncParsableCommand {
 
   @Option(
     help: ArgumentHelp(
-      "A JSON file with settings. Default: \(AgentSettings.usualFile), if it exists.", valueName: "file"))
+      "A JSON file with settings. Default: \(AgentSettings.usualFile), if it exists.", valueName: "file"),
+    completion: .file())
   var config: String?
-  @Option(help: ArgumentHelp("The folder for persistent state.", valueName: "folder"))
+  @Option(help: ArgumentHelp("The folder for persistent state.", valueName: "folder"), completion: .directory)
   var state: String?
   @OptionGroup var metrics: MetricsOptions
   @Flag(help: "Upload the items that are, or will be, queued in that folder (`edgeblue uploads`).") var uploads = false

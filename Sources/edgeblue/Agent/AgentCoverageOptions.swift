@@ -15,7 +15,8 @@ struct AgentCoverageOptions: ParsableArguments {
   var control: String?
   @Option(
     help: ArgumentHelp(
-      "A PEM file with certificates to trust besides the system's, for the control server.", valueName: "file"))
+      "A PEM file with certificates to trust besides the system's, for the control server.", valueName: "file"),
+    completion: .file())
   var controlCa: String?
   @Flag(help: "Accept the terms and conditions of the control server.") var acceptTerms = false
   @OptionGroup var location: LocationOptions

@@ -25,13 +25,17 @@ struct AgentSetupCommand: AsyncParsableCommand {
     help: ArgumentHelp("The model. Default: the one that the engine has loaded or lists first.", valueName: "name"))
   var model: String?
   @Option(help: ArgumentHelp("The URL of the coordinator for mode On.", valueName: "url")) var coordinator: String?
-  @Option(help: ArgumentHelp("A file whose first line is the registration token.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("A file whose first line is the registration token.", valueName: "file"), completion: .file())
   var registrationTokenFile: String?
   @Option(help: ArgumentHelp("The advertised name, at most 26 bytes.", valueName: "name")) var name: String?
   @Option(help: "Run only on external power: yes or no.") var onlyWhileCharging: ModeCommand.YesOrNo?
   @Option(help: "The use of a metered network: pause, spare or ignore.") var metered: MeteredPolicy?
-  @Option(help: "The mode to select: off, on or local.", transform: ModeCommand.mode) var mode: ComputeMode?
-  @Option(help: ArgumentHelp("The settings file. Default: \(AgentSettings.usualFile).", valueName: "file"))
+  @Option(help: "The mode to select: off, on or local.", completion: .modes, transform: ModeCommand.mode)
+  var mode: ComputeMode?
+  @Option(
+    help: ArgumentHelp("The settings file. Default: \(AgentSettings.usualFile).", valueName: "file"),
+    completion: .file())
   var config = AgentSettings.usualFile
   @Flag(name: [.long, .customShort("y")], help: "Ask no questions: what no option says has its default.")
   var yes = false

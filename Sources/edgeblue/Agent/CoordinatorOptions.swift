@@ -11,16 +11,21 @@ struct CoordinatorOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp("The URL of the coordinator, for mode On.", valueName: "url"))
   var coordinator: String?
-  @Option(help: Secret.registrationToken.help("the registration token, which proves the owner of this machine"))
+  @Option(
+    help: Secret.registrationToken.help("the registration token, which proves the owner of this machine"),
+    completion: .file())
   var registrationTokenFile: String?
-  @Option(help: Secret.meshToken.help("the token of the swarm, for a coordinator that issues none at enrolment"))
+  @Option(
+    help: Secret.meshToken.help("the token of the swarm, for a coordinator that issues none at enrolment"),
+    completion: .file())
   var meshTokenFile: String?
   @Option(
     help: ArgumentHelp(
       "The identifier of this machine at the coordinator. Default: one that is generated once.", valueName: "name"))
   var agentID: String?
   @Option(
-    help: ArgumentHelp("A PEM file with certificates to trust in addition to the system's.", valueName: "file"))
+    help: ArgumentHelp("A PEM file with certificates to trust in addition to the system's.", valueName: "file"),
+    completion: .file())
   var coordinatorCa: String?
   @Flag(
     help: """
@@ -44,7 +49,7 @@ struct CoordinatorOptions: ParsableArguments {
     help: ArgumentHelp(
       "The conduct after a gap of 5 min in the heartbeats, which makes each result of the next hour a strike: work (at "
         + "most 2 results, because 3 strikes within an hour are a ban) or wait.", valueName: "conduct"),
-    transform: named)
+    completion: .words(AfterGap.self), transform: named)
   var afterGap = AfterGap.work
 
   enum Assignment: String, ExpressibleByArgument, CaseIterable {

@@ -18,7 +18,7 @@ struct NetworkLossOptions: ParsableArguments {
     help: ArgumentHelp(
       "The time at which a mode that the loss of the network has changed is On again without the user: never, "
         + "after-restart (of the agent) or when-back (the network).", valueName: "time"),
-    transform: named)
+    completion: .words(ReturnToOn.self), transform: named)
   var returnToOn = ReturnToOn.never
   @Option(
     help: ArgumentHelp(

@@ -7,6 +7,7 @@ struct BusOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The bus of the agent: system (the default), session, or a D-Bus address.", valueName: "bus"),
+    completion: .list(["system", "session"]),
     transform: { text in
       switch text {
       case "system": return .system

@@ -27,6 +27,7 @@ struct LifecycleCommand: AsyncParsableCommand {
 
   @Argument(
     help: "The phase to set: foreground, background or auto. Default: print the current phase.",
+    completion: .words(LifecycleChoice.self),
     transform: named)
   var choice: LifecycleChoice?
   @OptionGroup var bus: BusOptions

@@ -21,7 +21,7 @@ struct ModeCommand: AsyncParsableCommand {
       """)
 
   @Argument(
-    help: "The mode: off, on or local.",
+    help: "The mode: off, on or local.", completion: .modes,
     transform: Self.mode)
   var mode: ComputeMode?
 

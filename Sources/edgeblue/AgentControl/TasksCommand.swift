@@ -68,7 +68,8 @@ struct TasksCommand: AsyncParsableCommand {
   /// A task of an agent that the command line names.
   struct TaskArgument: ParsableArguments {
     @Argument(
-      help: ArgumentHelp("The identifier of the task, or its last part: runtime or heartbeat.", valueName: "id"))
+      help: ArgumentHelp("The identifier of the task, or its last part: runtime or heartbeat.", valueName: "id"),
+      completion: .list(AgentTask.allCases.map(\.rawValue)))
     var name: String
     @OptionGroup var bus: BusOptions
 

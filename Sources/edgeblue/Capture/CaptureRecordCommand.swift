@@ -31,13 +31,14 @@ struct CaptureRecordCommand: AsyncParsableCommand {
         edgeblue capture lamp.btsnoop --json | jq 'select(.event == "disconnected") | .reason'
       """)
 
-  @Argument(help: "The file to write.") var file: String
+  @Argument(help: "The file to write.", completion: .file()) var file: String
   @Option(
-    help: ArgumentHelp("Record the traffic with this device only.", valueName: "address"),
+    help: ArgumentHelp("Record the traffic with this device only.", valueName: "address"), completion: .devices,
     transform: readDeviceAddress)
   var device: DeviceAddress?
   @Option(
     help: ArgumentHelp("Record the traffic of this adapter only, such as hci0. Default: all.", valueName: "name"),
+    completion: .adapters,
     transform: reading("the name of an adapter, such as hci0") {
       $0.hasPrefix("hci") && $0.utf8.count > 3 && $0.utf8.dropFirst(3).allSatisfy { 48...57 ~= $0 }
         ? UInt16($0.dropFirst(3)) : nil

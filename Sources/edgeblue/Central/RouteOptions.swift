@@ -12,7 +12,7 @@ struct RouteOptions: ParsableArguments {
   @Option(
     help:
       "The route of prompts while there is a default route: auto (the default with --engine), network or bluetooth.",
-    transform: named)
+    completion: .words(RoutedInference.Preference.self), transform: named)
   var prefer: RoutedInference.Preference?
 
   func validate() throws {

@@ -8,7 +8,8 @@ import SpeedTest
 
 /// The option that names the folder of the stored sessions.
 struct CoverageFolderOptions: ParsableArguments {
-  @Option(help: .stateFolder("The folder of the stored sessions.", below: "coverage")) var state: String?
+  @Option(help: .stateFolder("The folder of the stored sessions.", below: "coverage"), completion: .directory)
+  var state: String?
 
   /// The folder, which need not exist.
   func folder() throws -> CoverageFolder {

@@ -21,7 +21,7 @@ struct CoverageMapCommand: AsyncParsableCommand {
         edgeblue coverage map walk.png --session 3
       """)
 
-  @Argument(help: "The file to write, .html, .svg or .png.") var output: String
+  @Argument(help: "The file to write, .html, .svg or .png.", completion: .file()) var output: String
   @Option(help: ArgumentHelp("The number of a session; without one, all are drawn.", valueName: "n"))
   var session: Int64?
   @Flag(help: "Use the sessions that `edgeblue coverage serve` has received.") var received = false

@@ -36,12 +36,16 @@ struct CoverageServeCommand: AsyncParsableCommand {
   var pingHost: String
   @Option(help: ArgumentHelp("The UDP port of the server of pings, 1 to 65535.", valueName: "port"))
   var pingPort = SpeedTestCommand.defaultPort
-  @Option(help: ArgumentHelp("The file with the keys of the server of pings.", valueName: "file")) var keyFile: String?
+  @Option(help: ArgumentHelp("The file with the keys of the server of pings.", valueName: "file"), completion: .file())
+  var keyFile: String?
   @Option(help: ArgumentHelp("The time for which a session may be used, 1 to 240 minutes.", valueName: "minutes"))
   var window = 240
-  @Option(help: ArgumentHelp("A PEM file with the certificate chain; required off the loopback.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("A PEM file with the certificate chain; required off the loopback.", valueName: "file"),
+    completion: .file())
   var certificate: String?
-  @Option(help: ArgumentHelp("A PEM file with the private key of the certificate.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("A PEM file with the private key of the certificate.", valueName: "file"), completion: .file())
   var certificateKey: String?
   @OptionGroup var state: CoverageFolderOptions
   @OptionGroup var metrics: MetricsOptions

@@ -14,7 +14,8 @@ struct CoverageUploadOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The account to queue uploads for.", valueName: "name")) var account = "default"
   @Option(help: ArgumentHelp("The prefix of each key.", valueName: "text")) var prefix = ""
   @Option(
-    help: ArgumentHelp("The folder of the upload queue. Default: the usual state folder.", valueName: "folder"))
+    help: ArgumentHelp("The folder of the upload queue. Default: the usual state folder.", valueName: "folder"),
+    completion: .directory)
   var queue: String?
 
   /// Returns the queue as a destination of sessions; `nil` without a bucket.

@@ -18,7 +18,7 @@ struct InspectCommand: AsyncParsableCommand {
 
   @Argument(
     help: "The device's address, as `edgeblue scan --all` lists it.",
-    transform: reading("a Bluetooth address") { BluetoothAddress($0) })
+    completion: .devices, transform: reading("a Bluetooth address") { BluetoothAddress($0) })
   var address: BluetoothAddress
 
   @Flag(name: .customLong("no-values"), help: "Print the services and characteristics without reading values.")

@@ -12,7 +12,8 @@ struct LocationOptions: ParsableArguments {
   var gpsd: ServerAddress?
   @Flag(name: .customLong("geoclue"), help: "Locations of GeoClue, the location service of desktops.")
   var geoClue = false
-  @Option(help: ArgumentHelp("Locations of a recorded track, in GPX or NMEA 0183.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("Locations of a recorded track, in GPX or NMEA 0183.", valueName: "file"), completion: .file())
   var track: String?
   @Option(
     help: ArgumentHelp("The factor by which a track is played faster, 0.01 to 10000. Default: 1.", valueName: "factor"))

@@ -18,13 +18,18 @@ struct MessagesCollectCommand: AsyncParsableCommand {
       finished segments are queued for upload (`edgeblue uploads`). Neither addresses nor times are stored or logged.
       """)
 
-  @Option(help: ArgumentHelp("The folder to store messages in.", valueName: "folder")) var to: String
+  @Option(help: ArgumentHelp("The folder to store messages in.", valueName: "folder"), completion: .directory)
+
+  var to: String
   @Option(help: ArgumentHelp("The address to listen on.", valueName: "address")) var host = "127.0.0.1"
   @Option(help: ArgumentHelp("The port to listen on, 0 to 65535; 0 selects a free one.", valueName: "port"))
   var port = 7676
-  @Option(help: ArgumentHelp("A PEM file with the certificate chain; required off the loopback.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("A PEM file with the certificate chain; required off the loopback.", valueName: "file"),
+    completion: .file())
   var certificate: String?
-  @Option(help: ArgumentHelp("A PEM file with the certificate's private key.", valueName: "file")) var key: String?
+  @Option(help: ArgumentHelp("A PEM file with the certificate's private key.", valueName: "file"), completion: .file())
+  var key: String?
   @Option(help: ArgumentHelp("The number of messages accepted per minute, 1 to 100000.", valueName: "n")) var rate = 600
   @Option(help: ArgumentHelp("The minutes after which a segment is finished, 1 to 10080.", valueName: "minutes"))
   var finish = 60

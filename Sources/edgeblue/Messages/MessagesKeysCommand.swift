@@ -20,7 +20,9 @@ struct MessagesKeysCommand: AsyncParsableCommand {
         command renews keys.json. Senders need keys.json and the root's public key, which the command prints.
         """)
 
-    @Argument(help: ArgumentHelp("The folder of the keys.", valueName: "folder")) var folder: String
+    @Argument(help: ArgumentHelp("The folder of the keys.", valueName: "folder"), completion: .directory)
+
+    var folder: String
     @Option(help: ArgumentHelp("The identifier of a recipient; may be repeated.", valueName: "id"))
     var recipient: [String]
     @Option(help: ArgumentHelp("The days for which the list is valid, 1 to 3650.", valueName: "days")) var days = 90
@@ -63,7 +65,8 @@ struct MessagesKeysCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
       commandName: "show", abstract: "Check a signed list of keys, and print it.")
 
-    @Argument(help: ArgumentHelp("The signed list, such as keys.json.", valueName: "file")) var file: String
+    @Argument(help: ArgumentHelp("The signed list, such as keys.json.", valueName: "file"), completion: .file())
+    var file: String
     @Option(help: ArgumentHelp("The root key to check the signature with, in base64.", valueName: "key"))
     var root: String
     @OptionGroup var common: CommonOptions

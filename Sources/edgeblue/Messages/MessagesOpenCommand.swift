@@ -8,8 +8,12 @@ struct MessagesOpenCommand: AsyncParsableCommand {
     commandName: "open", abstract: "Sort covers from messages, and print the messages.",
     discussion: "Reads the segments of `edgeblue messages collect`, also while it runs.")
 
-  @Argument(help: ArgumentHelp("Segments, and folders of segments.", valueName: "path")) var paths: [String]
-  @Option(help: ArgumentHelp("The folder of the secret keys of a node and of recipients.", valueName: "folder"))
+  @Argument(help: ArgumentHelp("Segments, and folders of segments.", valueName: "path"), completion: .file())
+
+  var paths: [String]
+  @Option(
+    help: ArgumentHelp("The folder of the secret keys of a node and of recipients.", valueName: "folder"),
+    completion: .directory)
   var keys: String
   @OptionGroup var common: CommonOptions
 

@@ -28,6 +28,7 @@ struct MessagesRunCommand: AsyncParsableCommand {
   var within = 0
   @Option(
     help: ArgumentHelp("The Bluetooth address of a relay that passes the messages on.", valueName: "address"),
+    completion: .devices,
     transform: reading("a Bluetooth address") { BluetoothAddress($0) })
   var relay: BluetoothAddress?
   @OptionGroup(title: "Relay options") var link: RelayOptions

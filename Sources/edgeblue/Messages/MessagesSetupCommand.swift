@@ -23,7 +23,8 @@ struct MessagesSetupCommand: AsyncParsableCommand {
   var root: String
   @Option(help: ArgumentHelp("A SOCKS proxy, such as socks5://127.0.0.1:9050 for Tor.", valueName: "url"))
   var proxy: String?
-  @Option(help: ArgumentHelp("A PEM file with the only certificates to trust.", valueName: "file")) var ca: String?
+  @Option(help: ArgumentHelp("A PEM file with the only certificates to trust.", valueName: "file"), completion: .file())
+  var ca: String?
   @Option(help: ArgumentHelp("A DNS-over-HTTPS resolver, such as https://1.1.1.1/dns-query.", valueName: "url"))
   var resolver: String?
   @Flag(help: "Replace an existing vault by a new one with a new passphrase.") var newVault = false

@@ -7,7 +7,7 @@ struct RelayOptions: ParsableArguments {
   @Option(help: ArgumentHelp("The PSM of the relay, 128 to 255.", valueName: "number"))
   var psm = L2CAPRelayChannel.usualPSM
   @OptionGroup var access: AccessOptions<RelayPeers>
-  @Option(help: .stateFolder("The folder of the list of bonds."))
+  @Option(help: .stateFolder("The folder of the list of bonds."), completion: .directory)
   var bonds: String?
   @OptionGroup var adapter: AdapterOptions
 

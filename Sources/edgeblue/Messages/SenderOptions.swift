@@ -3,7 +3,9 @@ import ArgumentParser
 
 /// The options of the commands that work in the folder of a sender.
 struct SenderOptions: ParsableArguments {
-  @Option(help: .stateFolder("The folder of the queue, the vault and the settings.", below: "messages"))
+  @Option(
+    help: .stateFolder("The folder of the queue, the vault and the settings.", below: "messages"),
+    completion: .directory)
   var state: String?
   @OptionGroup var common: CommonOptions
 

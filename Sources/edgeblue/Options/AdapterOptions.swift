@@ -4,6 +4,7 @@ import ArgumentParser
 struct AdapterOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
-      "The adapter: its name, such as hci0, or its address. Default: the first adapter.", valueName: "name"))
+      "The adapter: its name, such as hci0, or its address. Default: the first adapter.", valueName: "name"),
+    completion: .adapters)
   var adapter: String?
 }

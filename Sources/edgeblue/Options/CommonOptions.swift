@@ -9,7 +9,7 @@ struct CommonOptions: ParsableArguments {
     help: ArgumentHelp(
       "The least severe level to log to standard error: trace, debug, info, notice, warning (the default), error or critical.",
       valueName: "level"),
-    transform: reading("a log level") { Logger.Level(rawValue: $0) })
+    completion: .words(Logger.Level.self), transform: reading("a log level") { Logger.Level(rawValue: $0) })
   var logLevel = Logger.Level.warning
 
   @Flag(help: "Print JSON for programs instead of text.")

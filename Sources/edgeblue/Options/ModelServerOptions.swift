@@ -20,7 +20,9 @@ struct ModelServerOptions: ParsableArguments {
     help: ArgumentHelp(
       "The name of the model. Default: the model that the server has loaded, or lists first.", valueName: "name"))
   var model: String?
-  @Option(name: .customLong("engine-key-file"), help: Secret.engineKey.help("the API key of an openai server"))
+  @Option(
+    name: .customLong("engine-key-file"), help: Secret.engineKey.help("the API key of an openai server"),
+    completion: .file())
   var keyFile: String?
 
   /// Returns an engine for the server. No option is an API key, because all users of the host can read command lines.

@@ -13,14 +13,14 @@ struct PairAdoptCommand: AsyncParsableCommand {
 
   @Argument(
     help: "The device's address, as `edgeblue pair list` shows it.",
-    transform: reading("a Bluetooth address") { BluetoothAddress($0) })
+    completion: .devices, transform: reading("a Bluetooth address") { BluetoothAddress($0) })
   var address: BluetoothAddress
   @Option(
     name: .customLong("as"),
     help: ArgumentHelp(
       "The role of the device: central (it may send prompts to this machine's phone) or phone (it receives prompts).",
       valueName: "role"),
-    transform: named)
+    completion: .words(BondStore.PeerRole.self), transform: named)
   var role: BondStore.PeerRole
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var bonds: BondOptions

@@ -8,7 +8,7 @@ struct PairRemoveCommand: AsyncParsableCommand {
 
   @Argument(
     help: "The device's address, as `edgeblue pair list` shows it.",
-    transform: reading("a Bluetooth address") { BluetoothAddress($0) })
+    completion: .devices, transform: reading("a Bluetooth address") { BluetoothAddress($0) })
   var address: BluetoothAddress
   @OptionGroup var adapter: AdapterOptions
   @OptionGroup var bonds: BondOptions

@@ -9,7 +9,7 @@ struct PairWithCommand: AsyncParsableCommand {
 
   @Argument(
     help: "The device's address, as `edgeblue scan` lists it.",
-    transform: reading("a Bluetooth address") { BluetoothAddress($0) })
+    completion: .devices, transform: reading("a Bluetooth address") { BluetoothAddress($0) })
   var address: BluetoothAddress
   @Flag(
     help: "Accept without a question or a number to compare: encrypted, but not protected against a man in the middle.")

@@ -7,7 +7,7 @@ struct DeliveryOptions: ParsableArguments {
     help: ArgumentHelp(
       "The format of uploaded audio. Default: the one named last for this folder, else wav.",
       valueName: "wav|flac|opus"),
-    transform: named)
+    completion: .words(AudioFileFormat.self), transform: named)
   var format: AudioFileFormat?
   @Option(
     help: ArgumentHelp(

@@ -58,12 +58,14 @@ struct RecordCommand: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       "The address of the wearable; may be repeated to record several. Default: the ones named last for this folder.",
-      valueName: "address"),
+      valueName: "address"), completion: .devices,
     transform: reading("a Bluetooth address") { BluetoothAddress($0) })
   var wearable: [BluetoothAddress] = []
   @Flag(help: "Leave stored recordings in the wearable: neither fetch nor free them.")
   var leaveStored = false
-  @Option(help: ArgumentHelp("The folder for recordings; it is created if it does not exist.", valueName: "folder"))
+  @Option(
+    help: ArgumentHelp("The folder for recordings; it is created if it does not exist.", valueName: "folder"),
+    completion: .directory)
   var out: String?
   @Option(name: .customLong("upload"), help: ArgumentHelp("The bucket to upload segments to.", valueName: "bucket"))
   var bucket: String?

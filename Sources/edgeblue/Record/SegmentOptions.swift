@@ -6,7 +6,7 @@ struct SegmentOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "Record everything (the default), or only speech with its surroundings.", valueName: "everything|speech"),
-    transform: named)
+    completion: .words(SegmentRules.Mode.self), transform: named)
   var keep = SegmentRules.Mode.everything
   @Option(help: ArgumentHelp("The limit of a segment, 2 to 3600 s.", valueName: "seconds")) var maximum = 180
   @Option(help: ArgumentHelp("The silence that ends a segment of speech, 1 to 600 s.", valueName: "seconds"))

@@ -10,7 +10,7 @@ struct WearableOptions: ParsableArguments {
       """
       The codec: \(AudioCodec.allCases.map(\.rawValue).joined(separator: ", ")). Required with --service; a wearable of \
       the Omi family reports its codec.
-      """, valueName: "codec"), transform: named)
+      """, valueName: "codec"), completion: .words(AudioCodec.self), transform: named)
   var codec: AudioCodec?
   @Option(
     help: ArgumentHelp("The advertised service of a wearable that is not of the Omi family.", valueName: "uuid"),

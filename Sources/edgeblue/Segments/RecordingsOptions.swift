@@ -24,6 +24,8 @@ enum Recordings {
 
 /// The option that names the folder of recordings.
 struct RecordingsOptions: ParsableArguments {
-  @Option(name: .customLong("in"), help: ArgumentHelp("The folder of the recordings.", valueName: "folder"))
+  @Option(
+    name: .customLong("in"), help: ArgumentHelp("The folder of the recordings.", valueName: "folder"),
+    completion: .directory)
   var folder: String?
 }

@@ -37,7 +37,7 @@ struct SegmentsExportCommand: AsyncParsableCommand {
   var to: RecordingTime?
   @Option(
     help: ArgumentHelp("The format. Default: the end of the name in -o, else wav.", valueName: "wav|flac|opus"),
-    transform: named)
+    completion: .words(AudioFileFormat.self), transform: named)
   var format: AudioFileFormat?
   @Option(
     help: ArgumentHelp("The sample rate, 8000 to 48000 Hz. Default: that of the segments.", valueName: "hertz"))
@@ -55,7 +55,7 @@ struct SegmentsExportCommand: AsyncParsableCommand {
     name: .shortAndLong,
     help: ArgumentHelp(
       "The file to write with --join, else the folder for the files. Default: the segments' names, in the present folder.",
-      valueName: "path"))
+      valueName: "path"), completion: .file())
   var output: String?
   @Flag(help: "Replace files that exist.") var replace = false
   @OptionGroup var recordings: RecordingsOptions

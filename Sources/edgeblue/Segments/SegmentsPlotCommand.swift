@@ -19,7 +19,7 @@ struct SegmentsPlotCommand: AsyncParsableCommand {
     name: .shortAndLong,
     help: ArgumentHelp(
       "The picture to write, .svg or .png. Default: the segment's name and .svg, in the present folder.",
-      valueName: "file"))
+      valueName: "file"), completion: .file())
   var output: String?
   @OptionGroup var recordings: RecordingsOptions
   @OptionGroup var common: CommonOptions

@@ -17,7 +17,8 @@ struct SpeedTestClientOptions: ParsableArguments {
   @Flag(help: "Use TLS, and verify the server's certificate.")
   var tls = false
   @Option(
-    help: ArgumentHelp("A PEM file with certificates to trust besides the system's; with --tls.", valueName: "file"))
+    help: ArgumentHelp("A PEM file with certificates to trust besides the system's; with --tls.", valueName: "file"),
+    completion: .file())
   var ca: String?
   @Flag(help: "Accept any certificate; with --tls. With --control, also permit plain http to the control server.")
   var insecure = false
@@ -26,17 +27,12 @@ struct SpeedTestClientOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "A file with the key that is shared with the server, on its first line. Default: the systemd credential "
-        + "speedtest-keys; without it only open servers answer.", valueName: "file"))
+        + "speedtest-keys; without it only open servers answer.", valueName: "file"), completion: .file())
   var keyFile: String?
   @Option(
     help: ArgumentHelp(
       "The form of the token: v1, v2 (bound to this machine's address) or combined. Default: v1.", valueName: "form"),
-    transform: { text in
-      guard let form = SpeedTestTokenForm(rawValue: text) else {
-        throw ValidationError("'\(text)' is not a form of a token; allowed: v1, v2 and combined.")
-      }
-      return form
-    })
+    completion: .words(SpeedTestTokenForm.self), transform: named)
   var token: SpeedTestTokenForm?
 
   func validate() throws {

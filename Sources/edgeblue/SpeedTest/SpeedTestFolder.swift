@@ -9,7 +9,8 @@ struct SpeedTestFolderOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The folder of the results and of the loop. Default: speedtest in STATE_DIRECTORY or, without it, in "
-        + "/var/lib/edgeblue for root and ~/.local/state/edgeblue for other users.", valueName: "folder"))
+        + "/var/lib/edgeblue for root and ~/.local/state/edgeblue for other users.", valueName: "folder"),
+    completion: .directory)
   var state: String?
 
   /// The folder, which need not exist.

@@ -22,7 +22,7 @@ struct SpeedTestPictureOptions: ParsableArguments {
     """
   }
 
-  @Argument(help: "The picture to write, .svg or .png.") var output: String
+  @Argument(help: "The picture to write, .svg or .png.", completion: .file()) var output: String
   @OptionGroup var state: SpeedTestFolderOptions
   @OptionGroup var common: CommonOptions
 

@@ -39,11 +39,13 @@ struct SpeedTestServeCommand: AsyncParsableCommand {
   var address: String?
   @Flag(help: "Admit every client, whatever its token.")
   var open = false
-  @Option(help: ArgumentHelp("The file with the keys of the clients to admit.", valueName: "file"))
+  @Option(help: ArgumentHelp("The file with the keys of the clients to admit.", valueName: "file"), completion: .file())
   var keyFile: String?
-  @Option(help: ArgumentHelp("The PEM file with the certificate; it turns TLS on.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("The PEM file with the certificate; it turns TLS on.", valueName: "file"), completion: .file())
   var certificate: String?
-  @Option(help: ArgumentHelp("The PEM file with the private key of the certificate.", valueName: "file"))
+  @Option(
+    help: ArgumentHelp("The PEM file with the private key of the certificate.", valueName: "file"), completion: .file())
   var certificateKey: String?
   @Option(help: ArgumentHelp("The largest number of connections in all, 1 to 100000.", valueName: "n"))
   var maxConnections = 1000

@@ -13,7 +13,8 @@ struct SpeedTestSubmitCommand: AsyncParsableCommand {
 
   @Flag(help: "List them without submitting any.") var list = false
   @Option(
-    help: ArgumentHelp("A PEM file with certificates to trust besides the system's.", valueName: "file"))
+    help: ArgumentHelp("A PEM file with certificates to trust besides the system's.", valueName: "file"),
+    completion: .file())
   var ca: String?
   @OptionGroup var state: SpeedTestFolderOptions
   @OptionGroup var common: CommonOptions

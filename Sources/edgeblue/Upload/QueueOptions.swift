@@ -6,7 +6,7 @@ import Uploads
 
 /// The option that names the folder of the upload queue.
 struct QueueOptions: ParsableArguments {
-  @Option(help: .stateFolder("The folder of the queue."))
+  @Option(help: .stateFolder("The folder of the queue."), completion: .directory)
   var state: String?
 
   init() {}

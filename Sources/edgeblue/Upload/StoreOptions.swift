@@ -23,12 +23,12 @@ struct StoreOptions: ParsableArguments {
       "The position of the bucket in URLs: path or virtual-host. Default: addressing_style in ~/.aws/config; else "
         + "virtual-host for AWS, path for other servers.",
       valueName: "style"),
-    transform: named)
+    completion: .words(S3Endpoint.Addressing.self), transform: named)
   var addressing: S3Endpoint.Addressing?
   @Option(
     help: ArgumentHelp(
       "A PEM file with certificates to trust in addition to the system's. Default: AWS_CA_BUNDLE or ca_bundle in "
-        + "~/.aws/config.", valueName: "file"))
+        + "~/.aws/config.", valueName: "file"), completion: .file())
   var ca: String?
   @Option(
     help: ArgumentHelp(
@@ -38,7 +38,7 @@ struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "A credentials file in the format of AWS. Default: the systemd credential s3, AWS_ACCESS_KEY_ID and related "
-        + "variables, or ~/.aws/credentials.", valueName: "file"))
+        + "variables, or ~/.aws/credentials.", valueName: "file"), completion: .file())
   var credentials: String?
   @Option(
     help: ArgumentHelp("The profile in the files of AWS's tools. Default: AWS_PROFILE or default.", valueName: "name"))
@@ -48,7 +48,7 @@ struct StoreOptions: ParsableArguments {
   @Option(
     help: ArgumentHelp(
       "The file with the token for the token service; it is read for each request. Default: the systemd credential "
-        + "upload-token.", valueName: "file"))
+        + "upload-token.", valueName: "file"), completion: .file())
   var tokenFile: String?
 
   func validate() throws {

@@ -25,7 +25,7 @@ struct UploadCommand: AsyncParsableCommand {
         edgeblue upload talk.wav --bucket recordings --wait 60 || echo "still queued"
       """)
 
-  @Argument(help: ArgumentHelp("The files to upload.", valueName: "file")) var files: [String]
+  @Argument(help: ArgumentHelp("The files to upload.", valueName: "file"), completion: .file()) var files: [String]
   @Option(
     help: ArgumentHelp("The bucket to upload to. Default: the one that --token-service names.", valueName: "name"))
   var bucket: String?

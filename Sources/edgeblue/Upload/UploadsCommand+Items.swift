@@ -118,7 +118,8 @@ extension UploadsCommand {
         queued, and the folder stays as it is.
         """)
 
-    @Argument(help: ArgumentHelp("The folder, as a problem names it.", valueName: "folder")) var folder: String
+    @Argument(help: ArgumentHelp("The folder, as a problem names it.", valueName: "folder"), completion: .directory)
+    var folder: String
     @OptionGroup var queue: QueueOptions
     @OptionGroup var common: CommonOptions
 
