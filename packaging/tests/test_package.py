@@ -129,6 +129,13 @@ class Package(unittest.TestCase):
         self.assertEqual(named, {name: listed[name] for name in named})
         self.assertLessEqual({"swift-nio", "GRDB.swift", "async-http-client"}, named.keys())
 
+    @unittest.skipUnless(shutil.which("lintian"), "needs lintian")
+    def test_lintian_finds_nothing(self):
+        # A command that was built for tests names the folder of its Swift; one that is installed brings its own.
+        command = ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", "custom-library-search-path", self.package]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240, check=False)
+        self.assertEqual((done.stdout, done.returncode), ("", 0))
+
     def test_it_begins_with_mode_off(self):
         status = json.loads(self.fact("status"))
         self.assertEqual((status["mode"], status["runState"]), ("off", "stopped"))
