@@ -52,7 +52,7 @@ final class ClientHandler: PayloadHandler {
     self.connection = connection
     connections.opened(index, ClientLink(channel: context.channel, handler: .init(self, eventLoop: context.eventLoop)))
     if !connection.opening.isEmpty { send(connection.opening) }
-    schedule()
+    schedule(at: time.now)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -69,7 +69,6 @@ final class ClientHandler: PayloadHandler {
       }
       return try result.get()
     }
-    count()
   }
 
   func channelInactive(context: ChannelHandlerContext) {
@@ -87,11 +86,12 @@ final class ClientHandler: PayloadHandler {
     _ event: (inout ClientConnection, Duration) throws(SpeedTestError) -> [ClientConnection.Action]
   ) {
     guard connection != nil else { return }
+    let now = time.now
     do throws(SpeedTestError) {
-      let actions = try event(&connection!, time.now)
+      let actions = try event(&connection!, now)
       count()
       for action in actions { perform(action) }
-      schedule()
+      schedule(at: now)
     } catch {
       fail(error)
     }
@@ -129,10 +129,11 @@ final class ClientHandler: PayloadHandler {
     counted = transferred
   }
 
-  private func schedule() {
+  private func schedule(at now: Duration) {
     guard let loop = context?.eventLoop else { return }
     let bound = NIOLoopBound(self, eventLoop: loop)
-    timer.set(to: connection?.deadline, at: time.now, on: loop) {
+    timer.set(to: connection?.deadline, at: now, on: loop) {
+      bound.value.timer.cancel()
       bound.value.perform { connection, now throws(SpeedTestError) in try connection.timeOut(at: now) }
     }
   }

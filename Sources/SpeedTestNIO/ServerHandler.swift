@@ -43,8 +43,9 @@ final class ServerHandler: PayloadHandler {
   }
 
   private func start() {
-    connection = ServerConnection(isOpen: server.isOpen, at: time.now)
-    schedule()
+    let now = time.now
+    connection = ServerConnection(isOpen: server.isOpen, at: now)
+    schedule(at: now)
   }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
@@ -71,9 +72,10 @@ final class ServerHandler: PayloadHandler {
 
   private func perform(_ event: (inout ServerConnection, Duration) -> [ServerConnection.Action]) {
     guard connection != nil else { return }
+    let now = time.now
     // Taken anew for each action: an action may end the connection.
-    for action in event(&connection!, time.now) where connection != nil { perform(action) }
-    schedule()
+    for action in event(&connection!, now) where connection != nil { perform(action) }
+    schedule(at: now)
   }
 
   private func perform(_ action: ServerConnection.Action) {
@@ -118,10 +120,11 @@ final class ServerHandler: PayloadHandler {
     }
   }
 
-  private func schedule() {
+  private func schedule(at now: Duration) {
     guard let loop = context?.eventLoop else { return }
     let bound = NIOLoopBound(self, eventLoop: loop)
-    timer.set(to: connection?.deadline, at: time.now, on: loop) {
+    timer.set(to: connection?.deadline, at: now, on: loop) {
+      bound.value.timer.cancel()
       bound.value.perform { connection, now in connection.timeOut(at: now) }
     }
   }
