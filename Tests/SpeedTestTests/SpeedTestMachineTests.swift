@@ -106,8 +106,8 @@ private struct Simulation {
   }
 
   @Test(
-    "The chunk size takes about 20 ms of one connection's rate",
-    arguments: [(1000, 16_384), (1, 4_194_304), (9999, 4096)])
+    "The chunk size takes about 20 ms of one connection's rate, and is at most 1 MiB",
+    arguments: [(1000, 16_384), (15, 1_048_576), (1, 1_048_576), (9999, 4096)])
   func theChunkSize(perByte: Int, size: Int) throws {
     var simulation = Simulation(try plan(threads: 1), nanosecondsPerByte: [0: perByte])
     simulation.run()
