@@ -1,5 +1,6 @@
 internal import Glibc
 package import NIOCore
+internal import NIOPosix
 
 /// The settings of sockets that both ends use, and their addresses.
 package enum Sockets {
@@ -7,8 +8,11 @@ package enum Sockets {
   static let unsentLimit = 131_072
   /// The buffered bytes above which a channel counts as full, and below which it is writable again.
   static let watermarks = ChannelOptions.Types.WriteBufferWaterMark(low: 64 << 10, high: 256 << 10)
-  /// A read buffer that grows to 256 KiB on a fast link and stays small on an idle connection.
-  static let reading = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 256 << 10)
+  /// A read buffer that grows to 128 KiB on a fast link and stays small on an idle connection.
+  static let reading = AdaptiveRecvByteBufferAllocator(minimum: 2048, initial: 4096, maximum: 128 << 10)
+  /// The event loops of all transfers, four on a small machine: where the processors are busy, the scheduler gives each
+  /// thread its share, and a peer with one thread for each connection would leave fewer loops too little to read in time.
+  static let loops = MultiThreadedEventLoopGroup(numberOfThreads: max(System.coreCount, 4))
   static let noDelay = ChannelOptions.tcpOption(.tcp_nodelay)
   static let unsent = ChannelOptions.Types.SocketOption(level: .tcp, name: .init(rawValue: TCP_NOTSENT_LOWAT))
 

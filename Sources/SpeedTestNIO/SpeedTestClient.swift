@@ -105,7 +105,7 @@ public struct SpeedTestClient: Sendable {
 
   private func connect(_ index: Int, _ connections: ClientConnections, _ tls: NIOSSLContext?, _ time: TimeSource) {
     let client = self
-    ClientBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+    ClientBootstrap(group: Sockets.loops)
       .connectTimeout(Self.connectTimeout)
       .channelOption(Sockets.noDelay, value: 1)
       .channelOption(Sockets.unsent, value: Sockets.unsentLimit)

@@ -144,7 +144,7 @@ public final class SpeedTestServer: Sendable {
   private static func close(_ channel: any Channel) async { _ = try? await channel.close().get() }
 
   private static func bootstrap(_ state: ServerState, _ tls: NIOSSLContext?) -> ServerBootstrap {
-    ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
+    ServerBootstrap(group: Sockets.loops)
       .serverChannelOption(.backlog, value: 256)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(Sockets.noDelay, value: 1)
