@@ -2,9 +2,11 @@ internal import NIOCore
 internal import SpeedTest
 internal import Streams
 
-/// Chunks of random bytes, made once for each size and shared by all connections.
+/// Chunks of random bytes, which all connections share.
 ///
-/// Random payload cannot be compressed on the way, and slices of a shared buffer cost no copy.
+/// Random payload cannot be compressed on the way, and slices of a shared buffer cost no copy. Small chunks are made once
+/// for each size, with their markers, so that many go with one buffer; a large one is cut out of the noise, and its marker
+/// follows as a buffer of its own.
 final class PayloadPool: Sendable {
   private struct Kind: Hashable {
     var size: Int
@@ -25,20 +27,30 @@ final class PayloadPool: Sendable {
   /// The smallest amount of plain chunks, so that payload does not repeat within the window of a compressor.
   private static let poolSize = 1 << 20
   /// The bytes of cached chunks above which they are made anew.
-  private static let cacheLimit = 40 << 20
+  private static let cacheLimit = 16 << 20
+  /// The size in bytes from which on chunks are large.
+  private static let largeSize = 65_536
 
-  private let noise: ByteBuffer
+  private let noise = Lock(ByteBuffer())
+  private let markers = (more: ByteBuffer(integer: RMBT.moreMarker), last: ByteBuffer(integer: RMBT.lastMarker))
   private let cache = Lock<[Kind: Chunks]>([:])
 
-  init() {
+  /// Returns at least so many random bytes, the same ones as long as they are enough.
+  private func noise(_ count: Int) -> ByteBuffer {
+    noise.withLock { noise in
+      if noise.readableBytes < count { noise = Self.makeNoise(count) }
+      return noise
+    }
+  }
+
+  private static func makeNoise(_ count: Int) -> ByteBuffer {
     var generator = SystemRandomNumberGenerator()
     // A generator of our own in front of the system's: a system call for every eight bytes takes a second.
     var state = generator.next()
-    // The largest chunk and the largest header of a frame.
-    let size = RMBT.chunkSizes.upperBound + 16
-    var buffer = ByteBufferAllocator().buffer(capacity: size)
-    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: size) { bytes in
-      let words = bytes.bindMemory(to: UInt64.self)
+    var buffer = ByteBufferAllocator().buffer(capacity: count)
+    // The buffer has room for a power of two, which would take memory if it were written.
+    buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: count) { bytes in
+      let words = UnsafeMutableRawBufferPointer(rebasing: bytes[..<count]).bindMemory(to: UInt64.self)
       for index in words.indices {
         state ^= state << 13
         state ^= state >> 7
@@ -47,7 +59,7 @@ final class PayloadPool: Sendable {
       }
       return words.count * 8
     }
-    noise = buffer
+    return buffer
   }
 
   /// Returns the bytes of a payload: buffers to write one after the other.
@@ -56,6 +68,7 @@ final class PayloadPool: Sendable {
   ///   - isFramed: `true` to put each chunk into a frame of a WebSocket.
   ///   - turn: A number that changes with every call, which selects the place in the pool.
   func buffers(for payload: Payload, isFramed: Bool, turn: Int) -> [ByteBuffer] {
+    if payload.size >= Self.largeSize { return largeChunks(of: payload, isFramed: isFramed, turn: turn) }
     let chunks = chunks(of: Kind(size: payload.size, isFramed: isFramed))
     var buffers: [ByteBuffer] = []
     if payload.count > 0 {
@@ -66,9 +79,23 @@ final class PayloadPool: Sendable {
     return payload.endsWithLast ? buffers + [chunks.last] : buffers
   }
 
+  private func largeChunks(of payload: Payload, isFramed: Bool, turn: Int) -> [ByteBuffer] {
+    let header = isFramed ? [ByteBuffer(bytes: WebSocket.header(.binary, count: payload.size))] : []
+    // As much noise as small chunks have, or little more than one chunk: what stays in the processor's cache.
+    let places = max(Self.poolSize - payload.size, 65_536)
+    let noise = noise((payload.size + places + 7) / 8 * 8)
+    let total = payload.count + (payload.endsWithLast ? 1 : 0)
+    return (0..<total).flatMap { number in
+      // A prime number of bytes further each time.
+      let start = noise.readerIndex + ((turn + number) % places) * 65_537 % places
+      let marker = number < payload.count ? markers.more : markers.last
+      return header + [Self.part(of: noise, at: start, length: payload.size - 1), marker]
+    }
+  }
+
   private static func part(of noise: ByteBuffer, at index: Int, length: Int) -> ByteBuffer {
     guard let part = noise.getSlice(at: index, length: length) else {
-      preconditionFailure("the noise has room for the largest chunk with its header")
+      preconditionFailure("the noise has room for the largest chunk")
     }
     return part
   }
@@ -79,7 +106,8 @@ final class PayloadPool: Sendable {
       if cache.values.reduce(0, { $0 + $1.bytes }) > Self.cacheLimit { cache = [:] }
       let header = kind.isFramed ? WebSocket.header(.binary, count: kind.size) : []
       let stride = header.count + kind.size
-      let count = max(65_536 / kind.size, Self.poolSize / stride, 1)
+      let count = Self.poolSize / stride
+      let noise = noise(2 * Self.poolSize)
       // Slices: a change of the whole noise would copy all of it for each size.
       var plain = Self.part(of: noise, at: noise.readerIndex, length: count * stride)
       for number in 0..<count {

@@ -93,7 +93,7 @@ private struct Simulation {
     #expect(simulation.connects == [0, 1, 2])
   }
 
-  @Test("A pretest doubles the count to 8, then the size to 4 MiB, then the count") func thePretest() throws {
+  @Test("A pretest doubles the count to 8, then the size to 1 MiB, then the count") func thePretest() throws {
     var simulation = Simulation(try plan(threads: 1), nanosecondsPerByte: [0: 1])
     simulation.run()
     let steps = try #require(simulation.exchanges[0]).compactMap { exchange -> [Int]? in
@@ -101,7 +101,7 @@ private struct Simulation {
     }
     #expect(steps[0...3] == [[1, 4096], [2, 4096], [4, 4096], [8, 4096]])
     #expect(steps[4] == [8, 8192])
-    #expect(steps[13...14] == [[8, 4_194_304], [16, 4_194_304]])
+    #expect(steps[11...12] == [[8, 1_048_576], [16, 1_048_576]])
     #expect(steps.allSatisfy { RMBT.chunkCounts.contains($0[0]) })
   }
 

@@ -60,6 +60,7 @@ package struct SpeedTestMachine: Sendable {
   static let chunkTime = 0.02
   /// The largest chunk that is measured with, in bytes: a sender reads each chunk again and again, and larger ones do not
   /// stay in its processor's cache. Beyond 20 Gbit/s that costs a quarter of the rate (`Benchmarks/speedtest/run`).
+  /// Each size also has payload of its own in memory.
   static let largestChunk = 1 << 20
 
   /// Creates a machine for a plan.
@@ -138,9 +139,11 @@ package struct SpeedTestMachine: Sendable {
   /// Twice as much: the count grows to 8, then the size to its limit, then the count to that of the protocol.
   private func larger(_ count: Int, _ size: Int) -> (count: Int, size: Int) {
     if count < Self.countBeforeSize { return (count * 2, size) }
-    if size * 2 <= limits.allowed.upperBound { return (count, size * 2) }
+    if size * 2 <= largestChunk { return (count, size * 2) }
     return (min(count * 2, RMBT.chunkCounts.upperBound), size)
   }
+
+  private var largestChunk: Int { min(limits.allowed.upperBound, Self.largestChunk) }
 
   private var firstStep: Exchange {
     phase == .uploadPretest ? .putNoResult(1, size: limits.standard) : .getChunks(1, size: limits.standard)
@@ -220,7 +223,7 @@ package struct SpeedTestMachine: Sendable {
     guard !rates.isEmpty else { return limits.standard }
     let wanted = rates[(rates.count - 1) / 2] * Self.chunkTime
     var size = limits.allowed.lowerBound
-    while Double(size) * 2 <= wanted, size * 2 <= min(limits.allowed.upperBound, Self.largestChunk) { size *= 2 }
+    while Double(size) * 2 <= wanted, size * 2 <= largestChunk { size *= 2 }
     return size
   }
 
