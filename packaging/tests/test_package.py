@@ -77,7 +77,10 @@ class Package(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        made = subprocess.run([ROOT / "scripts/deb", BINARY], stdout=subprocess.PIPE, text=True, check=True)
+        # Without these it takes who has made the newest commit, whom a copy without git does not know.
+        packager = {"DEBFULLNAME": "EdgeBlue tests", "DEBEMAIL": "tests@edgeblue.example"}
+        made = subprocess.run(
+            [ROOT / "scripts/deb", BINARY], env={**os.environ, **packager}, stdout=subprocess.PIPE, text=True, check=True)
         cls.package = made.stdout.strip()
         with Layer() as root:
             shutil.copy(cls.package, root / "package.deb")
