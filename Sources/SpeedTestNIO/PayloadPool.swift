@@ -43,7 +43,9 @@ final class PayloadPool: Sendable {
     }
   }
 
-  private static func makeNoise(_ count: Int) -> ByteBuffer {
+  private static func makeNoise(_ least: Int) -> ByteBuffer {
+    // Whole words.
+    let count = (least + 7) / 8 * 8
     var generator = SystemRandomNumberGenerator()
     // A generator of our own in front of the system's: a system call for every eight bytes takes a second.
     var state = generator.next()
@@ -83,7 +85,7 @@ final class PayloadPool: Sendable {
     let header = isFramed ? [ByteBuffer(bytes: WebSocket.header(.binary, count: payload.size))] : []
     // As much noise as small chunks have, or little more than one chunk: what stays in the processor's cache.
     let places = max(Self.poolSize - payload.size, 65_536)
-    let noise = noise((payload.size + places + 7) / 8 * 8)
+    let noise = noise(payload.size + places)
     let total = payload.count + (payload.endsWithLast ? 1 : 0)
     return (0..<total).flatMap { number in
       // A prime number of bytes further each time.
