@@ -4,6 +4,7 @@ import DurableFiles
 import Foundation
 import Streams
 import SystemState
+import SystemTesting
 import Timing
 
 @testable import Agent
@@ -107,8 +108,15 @@ final class TasksFixture: Sendable {
   }
 
   /// Waits until what is pending is as wanted: of each task how long it waits, `nil` for nothing pending.
+  /// - Throws: `TestTimeout` with what is pending instead, and what the log says.
   func until(runtime: Duration?, heartbeat: Duration?) async throws {
-    while await tasks.tasks.map(\.wait) != [runtime, heartbeat] {
+    let end = ContinuousClock.now + .seconds(120)
+    while true {
+      let tasks = await tasks.tasks
+      if tasks.map(\.wait) == [runtime, heartbeat] { return }
+      guard ContinuousClock.now < end else {
+        throw TestTimeout("at \(clock.now.offset) \(tasks); logged: \(log.newest().map(\.text))")
+      }
       try await Task.sleep(for: .milliseconds(1), clock: .steady)
     }
   }
@@ -152,13 +160,15 @@ final class FakeSender: HeartbeatSender {
   func mayEnd() { gateSource.yield(()) }
 
   func sendHeartbeatIfNeeded() async throws {
+    // Before the test learns of the call, and may change the answer for the next one.
+    let answer = answer.withLock { $0 }
     active.withLock { active in
       active.now += 1
       active.most = max(active.most, active.now)
     }
     defer { active.withLock { $0.now -= 1 } }
     callsSource.yield(())
-    switch answer.withLock({ $0 }) {
+    switch answer {
     case .sent: break
     case .fails(let reason): throw AgentError(.notConfigured, reason)
     case .hangs: try await Task.sleep(for: .seconds(3600), clock: .steady)
