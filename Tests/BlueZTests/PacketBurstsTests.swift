@@ -46,6 +46,17 @@ import Testing
     #expect(late > 750)
   }
 
+  @Test("A socket that holds many packets does not rest") func aLargeReadingIsFollowedByAnother() {
+    var bursts = PacketBursts()
+    bursts.read(1, at: 0)
+    bursts.read(PacketBursts.enough, at: 1_000_000)
+    #expect(bursts.rests)
+    bursts.read(PacketBursts.large, at: 2_000_000)
+    #expect(!bursts.rests)
+    bursts.read(PacketBursts.large - 1, at: 3_000_000)
+    #expect(bursts.rests)
+  }
+
   @Test("A single packet does not wait") func aPacketThatComesAloneDoesNotWait() {
     #expect(run(1000, every: 7_500_000).late == 0)
   }
