@@ -10,9 +10,9 @@ enum RealLlama {
     try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: folder) } }
     let model = folder.appending(path: "tiny.gguf").path
-    let server = try PythonScript("llama_server.py", writing: folder.path, model, "\(context)")
+    let server = try PythonScript("llama_server.py", writing: folder.path, errors: .discarded, model, "\(context)")
     defer { server.kill() }
-    let address = try await server.read(line: true).trimmingCharacters(in: .newlines)
+    let address = try await server.firstLine()
     try #require(address.hasPrefix("http://127.0.0.1:"))
     return try await test(server, address)
   }
