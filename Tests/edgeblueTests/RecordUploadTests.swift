@@ -75,7 +75,7 @@ struct RecordUploadTests {
     old.codec = 1
     _ = try await old.record(endedBy: SIGKILL, more: ["--rate", "16000"])
     // The rate belongs to the folder.
-    #expect(try await old.record(endedBy: SIGTERM, more: ["--exec", script]) == 0)
+    #expect(try await old.record(endedBy: SIGTERM, more: ["--exec", script.command]) == 0)
     let segments = try SegmentCatalog(path: out).entries.map(\.segment)
     #expect(segments.map(\.info.sampleRate) == [8000, 8000])
     let items = try QueueStore(in: state).items(in: [.waiting, .uploading])
@@ -118,7 +118,7 @@ struct RecordUploadTests {
   func theCommandIsRun() async throws {
     _ = try await record(endedBy: SIGKILL)
     let script = try script("echo \"$@\" >\"$EDGEBLUE_TRANSCRIPT\"")
-    let status = try await record(endedBy: SIGTERM, more: ["--exec", script + " --language en"]) {
+    let status = try await record(endedBy: SIGTERM, more: ["--exec", script.command + " --language en"]) {
       try QueueStore(in: state).items(in: [.waiting, .uploading]).contains { $0.request.key.hasSuffix(".txt") }
     }
     #expect(status == 0)
@@ -133,7 +133,7 @@ struct RecordUploadTests {
     "The command is run for the last segment of a session, and its transcript is queued", arguments: [SIGTERM, SIGINT])
   func theLastCommandIsRun(_ signal: Int32) async throws {
     let script = try script("echo \"$@\" >\"$EDGEBLUE_TRANSCRIPT\"")
-    #expect(try await record(endedBy: signal, more: ["--exec", script]) == 0)
+    #expect(try await record(endedBy: signal, more: ["--exec", script.command]) == 0)
     let segment = try #require(try SegmentCatalog(path: out).entries.first?.segment)
     #expect(SegmentCommandResult.read(segment)?.attempts == 1)
     #expect(try String(contentsOfFile: segment.transcriptPath, encoding: .utf8) == "\(segment.path)\n")
@@ -146,9 +146,9 @@ struct RecordUploadTests {
     let script = try script("if [ -e \"$0.pid\" ]; then exit 0; fi; echo $$ >\"$0.pid\"; exec sleep 600")
     let log = temporary.path + "/log"
     let status = try await record(
-      endedBy: SIGTERM, more: ["--exec", script], log: log,
+      endedBy: SIGTERM, more: ["--exec", script.command], log: log,
       then: { recorder in
-        try await eventually("the command runs") { FileManager.default.fileExists(atPath: script + ".pid") }
+        try await eventually("the command runs") { FileManager.default.fileExists(atPath: script.path + ".pid") }
         recorder.signal(SIGINT)
       })
     #expect(status == 0)
@@ -156,16 +156,12 @@ struct RecordUploadTests {
       try String(contentsOfFile: log, encoding: .utf8).contains("the command was not run for 1 segment; the next"))
     let segment = try #require(try SegmentCatalog(path: out).entries.first?.segment)
     #expect(SegmentCommandResult.read(segment) == nil)
-    #expect(try await record(endedBy: SIGTERM, more: ["--exec", script]) == 0)
+    #expect(try await record(endedBy: SIGTERM, more: ["--exec", script.command]) == 0)
     #expect(SegmentCommandResult.read(segment)?.problem == nil)
   }
 
-  /// Writes a script, and returns its path.
-  private func script(_ text: String) throws -> String {
-    let path = temporary.path + "/transcribe"
-    try Data("#!/bin/sh\n\(text)\n".utf8).write(to: URL(filePath: path))
-    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
-    return path
+  private func script(_ text: String) throws -> ShellScript {
+    try ShellScript(text, at: temporary.path + "/transcribe")
   }
 
   private func expectQueued() throws {

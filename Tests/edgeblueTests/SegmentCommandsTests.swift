@@ -23,16 +23,9 @@ import Uploads
     segment = try #require(try SegmentCatalog(path: temporary.path + "/recordings").entries.first?.segment)
   }
 
-  /// Writes a script, and returns its path.
-  private func script(_ text: String) throws -> String {
-    let path = temporary.path + "/script"
-    try Data("#!/bin/sh\n\(text)\n".utf8).write(to: URL(filePath: path))
-    try FileManager.default.setAttributes([.posixPermissions: 0o700], ofItemAtPath: path)
-    return path
-  }
-
   private func command(_ text: String, limit: Duration = .seconds(60)) throws -> SegmentCommand {
-    try #require(try SegmentCommand(script(text) + " --language en", limit: limit))
+    let script = try ShellScript(text, at: temporary.path + "/script")
+    return try #require(SegmentCommand(script.command + " --language en", limit: limit))
   }
 
   @Test("A command gets the paths of the segment, and no secret of the recorder's environment")
