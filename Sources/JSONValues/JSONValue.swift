@@ -7,7 +7,7 @@
 /// let schema = try JSONValue(parsing: Array(#"{"type":"object","properties":{}}"#.utf8))
 /// print(schema["type"]?.text ?? "no type")  // object
 /// ```
-public indirect enum JSONValue: Sendable, Hashable {
+public enum JSONValue: Sendable, Hashable {
   /// The value `null`, which stands for nothing.
   case null
   /// The value `true` or `false`.

@@ -28,20 +28,28 @@ enum Output {
   @discardableResult
   static func write(_ text: String, to descriptor: Int32 = STDOUT_FILENO) -> Bool {
     var text = text
-    return text.withUTF8 { bytes in
-      var rest = UnsafeRawBufferPointer(bytes)
-      while !rest.isEmpty {
-        let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
-        if count > 0 {
-          rest = UnsafeRawBufferPointer(rebasing: rest[count...])
-        } else if errno != EINTR {
-          let number = errno
-          // As in `edgeblue status | head -1`: the reader has what it wanted.
-          if descriptor == STDOUT_FILENO, number != EPIPE { problem.withLock { $0 = $0 ?? number } }
-          return false
-        }
+    return text.withUTF8 { write(UnsafeRawBufferPointer($0), to: descriptor) }
+  }
+
+  /// Writes bytes in the same way.
+  @discardableResult
+  static func write(_ bytes: [UInt8], to descriptor: Int32 = STDOUT_FILENO) -> Bool {
+    bytes.withUnsafeBytes { write($0, to: descriptor) }
+  }
+
+  private static func write(_ bytes: UnsafeRawBufferPointer, to descriptor: Int32) -> Bool {
+    var rest = bytes
+    while !rest.isEmpty {
+      let count = Glibc.write(descriptor, rest.baseAddress, rest.count)
+      if count > 0 {
+        rest = UnsafeRawBufferPointer(rebasing: rest[count...])
+      } else if errno != EINTR {
+        let number = errno
+        // As in `edgeblue status | head -1`: the reader has what it wanted.
+        if descriptor == STDOUT_FILENO, number != EPIPE { problem.withLock { $0 = $0 ?? number } }
+        return false
       }
-      return true
     }
+    return true
   }
 }

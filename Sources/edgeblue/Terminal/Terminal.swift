@@ -58,7 +58,9 @@ struct Terminal: Sendable {
 
   /// Prints one JSON object, in either mode.
   func print(json value: JSONValue) {
-    Output.write(value.line + "\n")
+    var bytes = value.lineBytes
+    bytes.append(UInt8(ascii: "\n"))
+    Output.write(bytes)
   }
 
   /// Prints a report: as JSON in JSON mode, as lines otherwise.
