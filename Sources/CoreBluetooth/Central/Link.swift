@@ -101,9 +101,11 @@ final class Link: Sendable {
       return CBError(.peripheralDisconnected, "the connection ended at once")
     }
     let events = device.events(limit: 256)
+    // It may have ended before there was anybody to hear of it. Not to be asked after the report: an end that comes while
+    // that lasts is among the events, with its reason.
+    let hasEnded = !device.isConnected
     await report(.connected(device))
-    // It may have ended before there was anybody to hear of it.
-    guard device.isConnected else { return CBError(.peripheralDisconnected, "the connection ended") }
+    if hasEnded { return CBError(.peripheralDisconnected, "the connection ended") }
     for await event in events {
       switch event {
       case .disconnected(let reason): return Self.error(of: reason)
