@@ -77,32 +77,48 @@ public enum JSONValue: Sendable, Hashable {
   public var members: [Member]? { if case .object(let members) = self { members } else { nil } }
 
   /// The value as JSON in UTF-8, without spaces.
-  public var encoded: [UInt8] {
+  public var encoded: [UInt8] { encoded(in: Style()) }
+
+  /// The forms of the parts of a value in its text; by default as they stand.
+  package struct Style {
+    /// A closure that appends a string with its quotes.
+    package var string: (String, inout [UInt8]) -> Void = { $1.append(jsonString: $0) }
+    /// A closure that returns the text of a number from its digits.
+    package var number: (String) -> String = { $0 }
+    /// A closure that returns the members of an object in the order of the text.
+    package var members: ([Member]) -> [Member] = { $0 }
+
+    /// Creates the style of a value that is written as it stands.
+    package init() {}
+  }
+
+  /// Returns the value as JSON in UTF-8, without spaces, in a style.
+  package func encoded(in style: Style) -> [UInt8] {
     var bytes: [UInt8] = []
-    write(to: &bytes)
+    write(to: &bytes, in: style)
     return bytes
   }
 
-  private func write(to bytes: inout [UInt8]) {
+  private func write(to bytes: inout [UInt8], in style: Style) {
     switch self {
     case .null: bytes += "null".utf8
     case .bool(let value): bytes += (value ? "true" : "false").utf8
-    case .number(let digits): bytes += digits.utf8
-    case .string(let text): bytes.append(jsonString: text)
+    case .number(let digits): bytes += style.number(digits).utf8
+    case .string(let text): style.string(text, &bytes)
     case .array(let elements):
       bytes.append(.openBracket)
       for (index, element) in elements.enumerated() {
         if index > 0 { bytes.append(.comma) }
-        element.write(to: &bytes)
+        element.write(to: &bytes, in: style)
       }
       bytes.append(.closeBracket)
     case .object(let members):
       bytes.append(.openBrace)
-      for (index, member) in members.enumerated() {
+      for (index, member) in style.members(members).enumerated() {
         if index > 0 { bytes.append(.comma) }
-        bytes.append(jsonString: member.name)
+        style.string(member.name, &bytes)
         bytes.append(UInt8(ascii: ":"))
-        member.value.write(to: &bytes)
+        member.value.write(to: &bytes, in: style)
       }
       bytes.append(.closeBrace)
     }
