@@ -48,13 +48,11 @@ struct CentralTests {
     #expect(before.contains { ($0["reason"] as? String)?.isEmpty == false })
 
     let client = CentralClient(url: "http://127.0.0.1:\(port)")
-    if await client.status().route == .network {
+    // Without a default route the model server is not used; with one it may be found at any moment.
+    do {
       #expect(try await client.generate(prompt: "hello", maxTokens: nil).answer.text == "the server says hello")
-    } else {
-      let error = await #expect(throws: (any Error).self) {
-        try await client.generate(prompt: "hello", maxTokens: nil)
-      }
-      #expect("\(try #require(error))".contains("no phone can be reached"))
+    } catch {
+      #expect("\(error)".contains("no phone can be reached"))
     }
     let lab = try await FakeBlueZ.start(adapters: 1)
     guard case .address(let address) = lab.bus else { throw MissingProgram("a message bus") }
