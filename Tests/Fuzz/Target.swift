@@ -58,6 +58,8 @@ func require(_ holds: Bool, _ property: @autoclosure () -> String) {
 let scratch: String = {
   let folder = "/dev/shm/edgeblue-fuzz-\(getpid())"
   do {
+    // One that was killed and had the same number has left its folder.
+    if FileManager.default.fileExists(atPath: folder) { try FileManager.default.removeItem(atPath: folder) }
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
   } catch {
     fatalError("\(folder): \(error)")
