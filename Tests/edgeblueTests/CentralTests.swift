@@ -49,9 +49,12 @@ struct CentralTests {
 
     let client = CentralClient(url: "http://127.0.0.1:\(port)")
     // Without a default route the model server is not used; with one it may be found at any moment.
+    let route = await client.status().route
     do {
       #expect(try await client.generate(prompt: "hello", maxTokens: nil).answer.text == "the server says hello")
+      #expect(await client.status().route == .network)
     } catch {
+      #expect(route != .network)
       #expect("\(error)".contains("no phone can be reached"))
     }
     let lab = try await FakeBlueZ.start(adapters: 1)
