@@ -32,6 +32,7 @@ public struct RoutedInference: InferenceService {
   private let preference: Preference
   private let network: any NetworkAvailability
   private let time: TimeSource
+  private let served = Lock(ModelServerCounters())
 
   /// Creates a service from the phones and a model server.
   /// - Parameters:
@@ -65,9 +66,11 @@ public struct RoutedInference: InferenceService {
     guard route.0 == .network else { return try await phones.generate(request, onPart: onPart) }
     let hasText = Lock(false)
     do {
-      return try await generateWithEngine(request) { part in
-        hasText.withLock { $0 = true }
-        await onPart(part)
+      return try await counted {
+        try await generateWithEngine(request) { part in
+          hasText.withLock { $0 = true }
+          await onPart(part)
+        }
       }
     } catch let error as InferenceError {
       guard await mayUsePhones(after: error, hasText: hasText.withLock { $0 }) else { throw error }
@@ -94,6 +97,22 @@ public struct RoutedInference: InferenceService {
     status.route = route
     status.routeReason = reason
     return status
+  }
+
+  /// Returns the counters of the model server's prompts since the creation of this service; a prompt that goes to a phone
+  /// after the server has failed is one of its failures.
+  public func counters() -> ModelServerCounters { served.withLock { $0 } }
+
+  private func counted(_ prompt: () async throws -> InferenceReply) async throws -> InferenceReply {
+    served.withLock { $0.requests += 1 }
+    do {
+      let reply = try await prompt()
+      served.withLock { $0.replies += 1 }
+      return reply
+    } catch {
+      served.withLock { if error is CancellationError { $0.cancelled += 1 } else { $0.failures += 1 } }
+      throw error
+    }
   }
 
   private func mayUsePhones(after error: InferenceError, hasText: Bool) async -> Bool {
@@ -166,6 +185,21 @@ public struct RoutedInference: InferenceService {
       return value
     }
   }
+}
+
+/// The counters of the prompts that a ``RoutedInference`` sends to its model server.
+public struct ModelServerCounters: Sendable, Hashable, Codable {
+  /// The number of prompts that were sent to it.
+  public var requests = 0
+  /// The number of prompts that were answered.
+  public var replies = 0
+  /// The number of prompts that failed for any reason but cancellation.
+  public var failures = 0
+  /// The number of prompts that their caller cancelled.
+  public var cancelled = 0
+
+  /// Creates counters that are all zero.
+  public init() {}
 }
 
 /// The destination of a prompt: a phone or a model server.

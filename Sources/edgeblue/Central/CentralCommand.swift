@@ -100,7 +100,7 @@ struct CentralCommand: AsyncParsableCommand {
       }
       // Services stop in reverse order: first no new prompts, then no phones.
       try await runUntilStopped([work, api])
-      diary.conclude(await phones.counters())
+      diary.conclude(await phones.counters(), server: routes?.service.counters())
     }
   }
 

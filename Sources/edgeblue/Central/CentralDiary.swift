@@ -50,14 +50,25 @@ struct CentralDiary: Sendable {
     }
   }
 
-  func conclude(_ counters: CentralCounters) {
-    terminal.say()
-    terminal.happened(
-      "stopped; \(counters.requests) prompts, \(counters.replies) replies, \(counters.failures) failures", "stopped",
-      [
-        "requests": .number(counters.requests), "replies": .number(counters.replies),
-        "failures": .number(counters.failures), "cancelled": .number(counters.cancelled),
+  /// Prints what was done.
+  /// - Parameter server: The counters of the model server; `nil` without one.
+  func conclude(_ phones: CentralCounters, server: ModelServerCounters?) {
+    var text = "\(phones.requests) prompts, \(phones.replies) replies, \(phones.failures) failures"
+    var fields: [String: JSONValue] = [
+      "requests": .number(phones.requests), "replies": .number(phones.replies), "failures": .number(phones.failures),
+      "cancelled": .number(phones.cancelled),
+    ]
+    if let server {
+      text =
+        "model server: \(server.requests) prompts, \(server.replies) replies, \(server.failures) failures; phones: "
+        + text
+      fields["modelServer"] = .object([
+        "requests": .number(server.requests), "replies": .number(server.replies),
+        "failures": .number(server.failures), "cancelled": .number(server.cancelled),
       ])
+    }
+    terminal.say()
+    terminal.happened("stopped; \(text)", "stopped", fields)
   }
 
   static func words(for state: PhoneConnectionState) -> String {

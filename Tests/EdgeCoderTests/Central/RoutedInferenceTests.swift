@@ -95,6 +95,28 @@ import Testing
     }
   }
 
+  @Test("The prompts of the model server are counted by their ends") func thePromptsAreCounted() async throws {
+    let service = service(.auto)
+    async let reply = service.generate(prompt: "hi", maxTokens: nil)
+    try await engine.next().end(Completion(.stop))
+    _ = try await reply
+    async let other = service.generate(prompt: "hi", maxTokens: nil)
+    try await engine.next().fail(EngineError(.unreachable, "nobody listens"))
+    #expect(try await other.phone == "Pixel")
+    let asking = Task { try await service.generate(prompt: "hi", maxTokens: nil) }
+    _ = try await engine.next()
+    asking.cancel()
+    _ = await asking.result
+    network.lose()
+    _ = try await service.generate(prompt: "hi", maxTokens: nil)
+    var counted = ModelServerCounters()
+    counted.requests = 3
+    counted.replies = 1
+    counted.failures = 1
+    counted.cancelled = 1
+    #expect(service.counters() == counted)
+  }
+
   @Test("Cancelling cancels the request to the model server") func cancellingGivesTheModelServerUp() async throws {
     let service = service(.auto)
     let asking = Task { try await service.generate(prompt: "hi", maxTokens: nil) }
