@@ -31,7 +31,7 @@ enum Hints {
     }
   }
 
-  private static let noBus = "is D-Bus running? `systemctl start dbus`; `edgeblue doctor` checks the rest"
+  private static let noBus = "`edgeblue doctor` checks what is missing"
 
   private static let agent: [AgentError.Code: String] = [
     .alreadyRunning: "`edgeblue status` shows the running agent",
