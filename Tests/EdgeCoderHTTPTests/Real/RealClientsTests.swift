@@ -59,16 +59,16 @@ struct RealClientsTests {
     func waitUntilLost() async { try? await untilCancelled() }
   }
 
-  /// Serves the network route to a real llama.cpp.
-  private func withRoute<Value: Sendable>(_ test: @Sendable @escaping (String) async throws -> Value) async throws
-    -> Value
-  {
-    try await RealLlama.run { _, url in
+  /// Serves the network route to a real llama.cpp, and passes the addresses of both.
+  private func withRoute<Value: Sendable>(
+    sees: Bool = false, _ test: @Sendable @escaping (_ api: String, _ server: String) async throws -> Value
+  ) async throws -> Value {
+    try await RealLlama.run(sees: sees) { _, url in
       let service = RoutedInference(
         phones: FakeService(failing: .init(.noPhoneReady, "no phone")),
         engine: try OpenAIEngine(url: url, limits: .patient), preference: .network, network: Online())
       return try await withAPI(service, .live) { client in
-        try await test("http://127.0.0.1:\(try #require(client.port))")
+        try await test("http://127.0.0.1:\(try #require(client.port))", url)
       }
     }
   }
@@ -77,7 +77,7 @@ struct RealClientsTests {
     "langchain, litellm, llm and instructor chat, stream and get their schemas",
     .enabled(if: PythonScript.has("litellm", in: ".venv-clients"), "scripts/test clients installs them"))
   func theClientsOfOthers() async throws {
-    let printed = try await withRoute { url in
+    let printed = try await withRoute { url, _ in
       let home = FileManager.default.temporaryDirectory.appending(path: "clients-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: home, withIntermediateDirectories: true)
       defer { #expect(throws: Never.self) { try FileManager.default.removeItem(at: home) } }
@@ -98,11 +98,39 @@ struct RealClientsTests {
     .enabled(if: older.allSatisfy { PythonScript.has("openai", in: $0) }, "scripts/test clients installs them"),
     arguments: older)
   func theOlderClients(environment: String) async throws {
-    let printed = try await withRoute { url in try await PythonScript("openai_older.py", in: environment, url).read() }
+    let printed = try await withRoute { url, _ in
+      try await PythonScript("openai_older.py", in: environment, url).read()
+    }
     let found = try jsonObject(printed.utf8)
     #expect(found["whole"] as? [AnyHashable] == ["yes", "length", 8])
     #expect(found["streamed"] as? [AnyHashable] == ["yes", 8])
     #expect(found["models"] as? [String] == ["edgecoder"])
+  }
+
+  @Test(
+    "A model sees what Ollama's and OpenAI's clients attach",
+    .enabled(if: ["ollama", "openai"].allSatisfy { PythonScript.has($0) }, "no clients in .venv-peers"))
+  func aModelSeesPictures() async throws {
+    let printed = try await withRoute(sees: true) { try await PythonScript("pictures.py", $0, $1).read() }
+    let pictures = try #require(try jsonObject(printed.utf8)["pictures"] as? [[String: [AnyHashable]]])
+    #expect(pictures.count == 2)
+    for picture in pictures {
+      #expect(picture["ollama"] == picture["server"])
+      #expect(picture["openai"] == picture["server"])
+    }
+    #expect(pictures.first?["server"]?.first != pictures.last?["server"]?.first)
+  }
+
+  @Test(
+    "A model that does not see refuses what clients attach",
+    .enabled(if: ["ollama", "openai"].allSatisfy { PythonScript.has($0) }, "no clients in .venv-peers"))
+  func aBlindModelRefusesPictures() async throws {
+    let printed = try await withRoute { try await PythonScript("pictures.py", $0, $1).read() }
+    let pictures = try #require(try jsonObject(printed.utf8)["pictures"] as? [[String: [AnyHashable]]])
+    for client in ["ollama", "openai"] {
+      #expect(pictures.map { $0[client]?.first } == [400, 400])
+      #expect((pictures.first?[client]?.last as? String)?.contains("image input is not supported") == true)
+    }
   }
 }
 
