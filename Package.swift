@@ -366,7 +366,7 @@ var targets: [Target] = [
       full("HummingbirdTesting", "hummingbird"),
       full("NIOPosix", "swift-nio"),
     ] + http,
-    exclude: ["Python"],
+    exclude: ["JavaScript", "Python"],
     swiftSettings: settings),
   .target(
     name: "AgentHTTP",
