@@ -460,7 +460,7 @@ var targets: [Target] = [
     name: "SpeedTestNIOTests",
     dependencies: [
       "JSONValues", "Places", "Streams", "DBusTesting", "SystemTesting", "SpeedTest", "SpeedTestNIO", log,
-      full("NIOCore", "swift-nio"),
+      full("NIOCore", "swift-nio"), full("NIOPosix", "swift-nio"),
     ],
     exclude: ["Peers"], swiftSettings: settings),
   .target(

@@ -15,6 +15,7 @@ final class ClientHandler: PayloadHandler {
   private var connection: ClientConnection?
   private var context: ChannelHandlerContext?
   private let pump = PayloadPump()
+  private var drain: PayloadDrain
   private var timer = DeadlineTimer()
   private var counted: UInt64 = 0
 
@@ -23,6 +24,7 @@ final class ClientHandler: PayloadHandler {
     self.client = client
     self.time = time
     self.connections = connections
+    drain = PayloadDrain(isSecured: client.transport != .plain)
   }
 
   // MARK: The owner
@@ -68,6 +70,18 @@ final class ClientHandler: PayloadHandler {
         }
       }
       return try result.get()
+    }
+    do {
+      try drain.run(context) {
+        connection?.skippable ?? 0
+      } dropped: { count in
+        perform { connection, now throws(SpeedTestError) in
+          connection.skip(count, at: now)
+          return []
+        }
+      }
+    } catch {
+      errorCaught(context: context, error: error)
     }
   }
 

@@ -13,6 +13,7 @@ final class ServerHandler: PayloadHandler {
   private var connection: ServerConnection?
   private var context: ChannelHandlerContext?
   private let pump = PayloadPump()
+  private var drain: PayloadDrain
   private var timer = DeadlineTimer()
   private let isSecured: Bool
 
@@ -23,6 +24,7 @@ final class ServerHandler: PayloadHandler {
     self.server = server
     self.isSecured = isSecured
     self.time = time
+    drain = PayloadDrain(isSecured: isSecured)
   }
 
   // MARK: The channel
@@ -54,6 +56,17 @@ final class ServerHandler: PayloadHandler {
     server.count(received: buffer.readableBytes)
     perform { connection, now in
       buffer.withUnsafeReadableBytes { connection.receive($0, at: now, isWritable: isWritable) }
+    }
+    do {
+      try drain.run(context) {
+        connection?.skippable ?? 0
+      } dropped: { count in
+        server.count(received: count)
+        let isWritable = context.channel.isWritable
+        perform { connection, now in connection.skip(count, at: now, isWritable: isWritable) }
+      }
+    } catch {
+      errorCaught(context: context, error: error)
     }
   }
 

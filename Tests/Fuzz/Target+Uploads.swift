@@ -94,6 +94,7 @@ extension Target {
       }
       _ = try input.piece().withUnsafeBytes { bytes throws(SpeedTestError) in try connection.receive(bytes, at: now) }
       _ = connection.nextPayload(at: now)
+      if connection.skippable > 0, input.byte() & 1 == 0 { connection.skip(connection.skippable, at: now) }
     }
     _ = try connection.timeOut(at: now + .seconds(100))
   }
@@ -115,6 +116,7 @@ extension Target {
         require(payload.bytes <= RMBT.chunkSizes.upperBound, "a payload of \(payload.bytes) bytes")
       }
       _ = connection.resume(at: now)
+      if connection.skippable > 0, input.byte() & 1 == 0 { _ = connection.skip(connection.skippable, at: now) }
     }
     _ = connection.timeOut(at: now + .seconds(100))
   }

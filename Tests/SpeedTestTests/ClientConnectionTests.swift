@@ -48,6 +48,33 @@ import Testing
     #expect(error?.code == .refused)
   }
 
+  @Test("Payload that is dropped before a marker counts as received", arguments: [1, 100, 5000])
+  func aDownloadThatIsDropped(most: Int) throws {
+    var connection = try ClientConnection.ready()
+    #expect(connection.skippable == 0)
+    _ = try connection.start(.getTime(seconds: 1, size: 5001), at: .zero)
+    // The first bytes may be those of ERR.
+    #expect(connection.skippable == 0)
+    let bytes = chunks(3, of: 5001)
+    var actions = try connection.receive([bytes[0]], at: .milliseconds(1))
+    var position = 1
+    while position < bytes.count {
+      #expect(connection.skippable == 5000 - position % 5001)
+      let count = min(connection.skippable, most)
+      connection.skip(count, at: .milliseconds(20 + position))
+      position += count
+      guard connection.skippable == 0 else { continue }
+      actions += try connection.receive([bytes[position]], at: .milliseconds(20 + position))
+      position += 1
+    }
+    #expect(actions == [.send("OK\n")])
+    #expect(connection.transferred == UInt64(bytes.count))
+    let end = try report(try connection.receive("TIME 5\n" + accept, at: .seconds(60)))
+    #expect(end.samples.first?.nanoseconds == 1_000_000)
+    #expect(end.samples.last?.bytes == UInt64(bytes.count))
+    #expect(connection.skippable == 0)
+  }
+
   @Test("A download is confirmed after its last chunk, and over after ACCEPT", arguments: [1, 7, 4096, 100_000])
   func aDownload(piece: Int) throws {
     var connection = try ClientConnection.ready()

@@ -51,6 +51,9 @@ import Testing
         }
         _ = try connection.receive(Self.input(&random), at: .milliseconds(number))
         _ = connection.nextPayload(at: .seconds(2))
+        if connection.skippable > 0 {
+          connection.skip(Int.random(in: 0...connection.skippable, using: &random), at: .milliseconds(number))
+        }
       } catch {
         isOver = true
         #expect([.invalidReply, .refused].contains(error.code), "\(error)")
@@ -75,6 +78,9 @@ import Testing
         #expect(payload.bytes <= RMBT.chunkSizes.upperBound + 65_536)
       }
       if Bool.random(using: &random) { _ = connection.resume(at: .milliseconds(number)) }
+      if connection.skippable > 0, Bool.random(using: &random) {
+        _ = connection.skip(Int.random(in: 0...connection.skippable, using: &random), at: .milliseconds(number))
+      }
     }
   }
 

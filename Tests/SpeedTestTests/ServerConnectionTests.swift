@@ -121,6 +121,26 @@ import Testing
     #expect(last == [.send("TIME 2000000 BYTES 8192\nTIME 2000000\n"), .send(accept)])
   }
 
+  @Test("Payload that is dropped before a marker is reported as received") func dropped() {
+    var connection = ServerConnection.ready()
+    _ = connection.receive("PUT 5000\n")
+    #expect(connection.skippable == 4999)
+    #expect(connection.skip(4000, at: .milliseconds(1)) == [.send("TIME 1000000 BYTES 4000\n")])
+    #expect(connection.skip(900, at: .milliseconds(1)).isEmpty)
+    #expect(connection.skippable == 99)
+    #expect(connection.skip(99, at: .milliseconds(3), isWritable: false).isEmpty)
+    #expect(connection.skippable == 0)
+    let end = connection.receive([0xff], at: .milliseconds(4))
+    #expect(end == [.send("TIME 4000000 BYTES 5000\nTIME 4000000\n"), .send(accept)])
+    #expect(connection.skippable == 0)
+  }
+
+  @Test("Payload in the frames of a WebSocket is not dropped") func framedPayload() {
+    var connection = ServerConnection.framed()
+    _ = connection.receive(WebSocketTests.frame(.text, "PUT 5000\n"))
+    #expect(connection.skippable == 0)
+  }
+
   @Test("An upload without reports has the final time alone") func noReports() {
     var connection = ServerConnection.ready()
     _ = connection.receive("PUTNORESULT\n")

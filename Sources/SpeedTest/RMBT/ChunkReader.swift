@@ -19,6 +19,15 @@ package struct ChunkReader: Sendable, Hashable {
     total = UInt64(count)
   }
 
+  /// The number of bytes before the next marker, which need not be looked at.
+  package var skippable: Int { size - 1 - position }
+
+  /// Counts bytes before the next marker that were dropped on the way here, at most ``skippable``.
+  package mutating func skip(_ count: Int) {
+    position += count
+    total += UInt64(count)
+  }
+
   /// Reads bytes up to the end of the last chunk.
   /// - Parameters:
   ///   - bytes: The bytes that arrived.

@@ -105,6 +105,19 @@ package struct ClientConnection: Sendable {
     return actions
   }
 
+  /// The number of bytes that come next and need not be looked at: the payload before the next marker.
+  package var skippable: Int {
+    if case .running(let exchange) = state { exchange.skippable } else { 0 }
+  }
+
+  /// Accepts bytes that were dropped instead of being received, at most ``skippable``.
+  package mutating func skip(_ count: Int, at now: Duration) {
+    guard case .running(var exchange) = state else { return }
+    state = .closed
+    exchange.skip(count, at: now)
+    state = .running(exchange)
+  }
+
   private mutating func receive(_ line: String, at now: Duration) throws(SpeedTestError) -> [Action] {
     if case .upgrading = state { return try receiveHeader(line) }
     // The blank line that ends an HTTP header may be doubled.

@@ -90,6 +90,21 @@ struct RunningExchange: Sendable, CustomStringConvertible {
     return [.send(ClientLine.ok.text + "\n")]
   }
 
+  /// The number of bytes of payload that may be dropped on their way here.
+  var skippable: Int {
+    guard case .chunks(let reader, let probe) = step, probe.isDecided else { return 0 }
+    return reader.skippable
+  }
+
+  /// Accepts payload that was dropped on its way here.
+  mutating func skip(_ count: Int, at now: Duration) {
+    guard case .chunks(var reader, let probe) = step else { return }
+    reader.skip(count)
+    step = .chunks(reader, probe)
+    report.bytes = reader.total
+    sample(at: now, isLast: false)
+  }
+
   private mutating func sample(at now: Duration, isLast: Bool) {
     guard case .getTime = report.exchange else { return }
     let time = (now - report.start).wholeNanoseconds

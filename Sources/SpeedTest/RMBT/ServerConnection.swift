@@ -95,6 +95,21 @@ package struct ServerConnection: Sendable {
     return actions
   }
 
+  /// The number of bytes that come next and need not be looked at: the payload before the next marker. There is none in
+  /// the frames of a WebSocket.
+  package var skippable: Int {
+    if case .receiving(let receiving) = state, !isFramed { receiving.skippable } else { 0 }
+  }
+
+  /// Accepts bytes that were dropped instead of being received, at most ``skippable``.
+  /// - Parameter isWritable: `false` while earlier output waits; reports are left out then.
+  package mutating func skip(_ count: Int, at now: Duration, isWritable: Bool = true) -> [Action] {
+    guard case .receiving(var receiving) = state else { return [] }
+    let text = receiving.skip(count, at: now, isWritable)
+    state = .receiving(receiving)
+    return text.isEmpty ? [] : [.send(text)]
+  }
+
   /// Reports the verdict on a token.
   package mutating func tokenVerified(_ verdict: TokenVerdict, at now: Duration) -> [Action] {
     guard case .verifying = state else { return [] }

@@ -51,12 +51,22 @@ struct ReceivingChunks: Sendable {
     _ bytes: UnsafeRawBufferPointer, _ offset: inout Int, at now: Duration, _ isWritable: Bool
   ) throws(SpeedTestError) -> (text: String, isLast: Bool) {
     let isLast = try reader.read(bytes, &offset)
-    let time = (now - start).wholeNanoseconds
-    var text = ""
-    if reports, isWritable, lastReport.map({ now - $0 >= Self.reportInterval }) ?? true {
-      lastReport = now
-      text = "TIME \(time) BYTES \(reader.total)\n"
-    }
-    return (isLast ? text + "TIME \(time)\n" : text, isLast)
+    let text = report(at: now, isWritable)
+    return (isLast ? text + "TIME \((now - start).wholeNanoseconds)\n" : text, isLast)
+  }
+
+  /// The number of bytes of payload that may be dropped on their way here.
+  var skippable: Int { reader.skippable }
+
+  /// Accepts payload that was dropped on its way here, and returns the lines to send.
+  mutating func skip(_ count: Int, at now: Duration, _ isWritable: Bool) -> String {
+    reader.skip(count)
+    return report(at: now, isWritable)
+  }
+
+  private mutating func report(at now: Duration, _ isWritable: Bool) -> String {
+    guard reports, isWritable, lastReport.map({ now - $0 >= Self.reportInterval }) ?? true else { return "" }
+    lastReport = now
+    return "TIME \((now - start).wholeNanoseconds) BYTES \(reader.total)\n"
   }
 }
