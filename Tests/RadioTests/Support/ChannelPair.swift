@@ -1,4 +1,5 @@
 import BlueZ
+import SystemTesting
 import Testing
 
 /// An adapter that listens and advertises, and the same as a device at the other adapter.
@@ -19,8 +20,14 @@ struct ChannelPair: Sendable {
 
   private static func make() async throws -> ChannelPair {
     let guest = try await Radio.adapter(Radio.mac)
-    let sightings = try await guest.discover(.init(services: [service]))
     let host = try await Radio.adapter(Radio.phone)
+    // Not the link of an earlier channel: a bluetoothd that was restarted under it ends it 30 s after a scan has heard the
+    // device (docs/bluez-versions.md).
+    if let device = guest.device(host.address), device.isConnected { try await device.disconnect() }
+    try await eventually("the end of an earlier link", within: .seconds(60)) {
+      try !guest.connections().contains { $0.address == host.address }
+    }
+    let sightings = try await guest.discover(.init(services: [service]))
     let advertisement = try await host.advertise(.init(name: "channels", services: [service]))
     let device = try await sightings.firstDevice("the host's advertisement")
     return ChannelPair(host: host, device: device, advertisement: advertisement)
