@@ -4,7 +4,7 @@ import Testing
 
 @testable import SpeedTestNIO
 
-@Suite("Payload that is dropped at its socket", .timeLimit(.minutes(1)))
+@Suite("Payload that is dropped at its socket", .timeLimit(.minutes(5)))
 struct PayloadDrainTests {
   /// A stream whose bytes show their place.
   private static let sent = (0..<(1 << 20)).map { UInt8(truncatingIfNeeded: $0 ^ $0 >> 8) }
