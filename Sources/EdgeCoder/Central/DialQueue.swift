@@ -6,8 +6,9 @@ import Timing
 /// (`le-connection-abort-by-local`). The phone with the fewest failures comes first, then the one that was received best.
 /// While a controller tries to connect it hears nobody else. So an attempt ends when its link is not established in its
 /// turn, and a pause follows in which the scan hears phones, and only one that has not failed yet is dialled: otherwise
-/// phones that have left, for example under a private address of before, would keep all others out. An attempt whose
-/// link is established goes on beside the next one.
+/// phones that have left, for example under a private address of before, would keep all others out. For the same reason
+/// an attempt of a phone that has failed ends when one that has not waits. An attempt whose link is established goes on
+/// beside the next one.
 actor DialQueue {
   /// The properties of a phone that decide when it is its turn.
   struct Rank: Sendable {
@@ -38,6 +39,8 @@ actor DialQueue {
   private var state = State.free
   private var waiters: [Waiter] = []
   private var nextTicket = 0
+  /// The attempts that end when a phone waits that has not failed yet.
+  private var yielding: [Int: CheckedContinuation<Void, Never>] = [:]
 
   /// Makes one attempt when it is its turn.
   /// - Parameters:
@@ -53,7 +56,7 @@ actor DialQueue {
   ) async throws {
     let ticket = try await begin(rank)
     do {
-      try await make(attempt, ticket, timeouts, time, isLinked)
+      try await make(attempt, ticket, rank, timeouts, time, isLinked)
       end(ticket)
     } catch let error as PhaseTimeout {
       listen(after: ticket, for: timeouts.listening, time)
@@ -65,9 +68,10 @@ actor DialQueue {
   }
 
   private func make(
-    _ attempt: @escaping @Sendable () async throws -> Void, _ ticket: Int,
+    _ attempt: @escaping @Sendable () async throws -> Void, _ ticket: Int, _ rank: Rank,
     _ timeouts: CentralConfiguration.Timeouts, _ time: TimeSource, _ isLinked: @escaping @Sendable () async -> Bool
   ) async throws {
+    let began = time.now
     try await time.withLimit(timeouts.connect, orThrow: PhaseTimeout("connecting", timeouts.connect)) {
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask(operation: attempt)
@@ -78,6 +82,14 @@ actor DialQueue {
           // A link that is lost from now on fails the attempt itself, and the limit on its whole time comes before this one.
           try await time.sleep(for: timeouts.connect)
           throw PhaseTimeout("connecting", timeouts.connect)
+        }
+        if rank.failures > 0 {
+          group.addTask {
+            await self.waitForAnother(ticket)
+            guard await isLinked() else { throw PhaseTimeout("connecting", time.now - began) }
+            try await time.sleep(for: timeouts.connect)
+            throw PhaseTimeout("connecting", timeouts.connect)
+          }
         }
         defer { group.cancelAll() }
         try await group.next()
@@ -96,6 +108,7 @@ actor DialQueue {
       state = .dialing(ticket)
       return ticket
     }
+    if rank.failures == 0, case .dialing(let other) = state { yielding.removeValue(forKey: other)?.resume() }
     try await withTaskCancellationHandler {
       try await withCheckedThrowingContinuation {
         waiters.append(Waiter(ticket: ticket, rank: rank, continuation: $0))
@@ -105,6 +118,18 @@ actor DialQueue {
     }
     return ticket
   }
+
+  /// Waits until a phone that has not failed yet waits for the turn of an attempt, or until the task is cancelled.
+  private func waitForAnother(_ ticket: Int) async {
+    if waiters.contains(where: { $0.rank.failures == 0 }) { return }
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { yielding[ticket] = $0 }
+    } onCancel: {
+      Task { await self.stopWaiting(ticket) }
+    }
+  }
+
+  private func stopWaiting(_ ticket: Int) { yielding.removeValue(forKey: ticket)?.resume() }
 
   /// Gives the turn of an attempt to the next phone, if the attempt has not given it yet.
   private func end(_ ticket: Int) {

@@ -140,6 +140,44 @@ import Timing
     }
   }
 
+  @Test("A phone that has failed gives its turn to one that is heard") func heardWhileAnotherIsDialled() async throws {
+    let gone = Self.unreachable("address of before")
+    let phone = LoopbackPhone("new address")
+    let central = central()
+    try await running([central.run]) {
+      air.see(gone)
+      try await eventually { gone.connects == 1 }
+      await clock.advance(toSleeperAt: .milliseconds(2500))
+      await clock.waitForSleeper(until: .milliseconds(3000))
+      await clock.advance(toSleeperAt: .milliseconds(4000))
+      try await eventually { gone.connects == 2 }
+      air.see(phone)
+      try await eventually { await central.status().connected }
+      #expect(clock.now.offset == .milliseconds(4000), "the turn of the other one would end at 6.5 s")
+      try await eventually { await central.status().phones.contains { $0.name == gone.name && $0.state == "waiting" } }
+    }
+  }
+
+  @Test("A phone that has failed keeps its turn when its link is established") func failedButLinked() async throws {
+    let slow = Self.unreachable("slow")
+    let phone = LoopbackPhone("another one")
+    let central = central()
+    try await running([central.run]) {
+      air.see(slow)
+      try await eventually { slow.connects == 1 }
+      await clock.advance(toSleeperAt: .milliseconds(2500))
+      await clock.waitForSleeper(until: .milliseconds(3000))
+      slow.faults.hangsWithLink = true
+      await clock.advance(toSleeperAt: .milliseconds(4000))
+      try await eventually { slow.connects == 2 }
+      air.see(phone)
+      await clock.advance(toSleeperAt: .milliseconds(6500))
+      try await eventually { await central.status().connected }
+      #expect(await central.status().phones.first { $0.name == "slow" }?.state == "connecting")
+      #expect(slow.connects == 2)
+    }
+  }
+
   @Test("A phone that was lost while it was dialled is not dialled again, and leaves the list") func lostWhileDialled()
     async throws
   {
