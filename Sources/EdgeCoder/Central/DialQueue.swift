@@ -86,6 +86,8 @@ actor DialQueue {
         if rank.failures > 0 {
           group.addTask {
             await self.waitForAnother(ticket)
+            // A cancelled attempt is no timeout, after which the scan would listen first.
+            try Task.checkCancellation()
             guard await isLinked() else { throw PhaseTimeout("connecting", time.now - began) }
             try await time.sleep(for: timeouts.connect)
             throw PhaseTimeout("connecting", timeouts.connect)
