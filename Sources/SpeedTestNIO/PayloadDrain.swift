@@ -11,7 +11,7 @@ struct PayloadDrain {
   /// The bytes to drop before other connections of the same event loop have their turn, and in one call.
   private static let turnLimit = 4 << 20
 
-  private var isPossible = true
+  private var isPossible: Bool
 
   /// Creates a drain.
   /// - Parameter isSecured: `true` for a connection with TLS, whose payload is known only after decryption.
