@@ -45,9 +45,10 @@ public final class LoopbackCentral: PhoneScanner, PhoneConnector {
   public func isLinked(to id: PhoneID) async -> Bool { phones.withLock { $0[id] }?.isLinked(to: peer) ?? false }
 
   /// Reports a phone as a scan result.
-  public func see(_ phone: LoopbackPhone, rssi: Int? = -50) {
+  public func see(_ phone: LoopbackPhone, rssi: Int? = -50, mayChangeAddress: Bool = false) {
     phones.withLock { $0[phone.id] = phone }
-    source.yield(.found(PhoneScanResult(id: phone.id, name: phone.name, rssi: rssi)))
+    source.yield(
+      .found(PhoneScanResult(id: phone.id, name: phone.name, rssi: rssi, mayChangeAddress: mayChangeAddress)))
   }
 
   /// Reports that the stack has removed the phone.

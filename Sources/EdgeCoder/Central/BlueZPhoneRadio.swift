@@ -125,9 +125,10 @@ public final class BlueZPhoneRadio: PhoneScanner, PhoneConnector {
   }
 
   private func result(_ id: PhoneID, _ device: Device, rssi: Int?) -> PhoneScanResult {
-    PhoneScanResult(
+    let mayChangeAddress = if case .object = device.id { true } else { false }
+    return PhoneScanResult(
       id: id, name: device.name ?? device.peer.description, rssi: rssi,
-      refusal: admission.refusal(of: device, at: adapter))
+      refusal: admission.refusal(of: device, at: adapter), mayChangeAddress: mayChangeAddress)
   }
 
   /// Reports a phone again that was bonded meanwhile.

@@ -51,6 +51,11 @@ public struct CentralConfiguration: Sendable, Hashable {
     /// The pause after an attempt that took too long: the scan hears phones, and only one that has not failed is dialled.
     /// Default: 1.5 s.
     public var listening = Duration.milliseconds(1500)
+    /// The time for which the central listens for a phone that ``PhoneScanResult/mayChangeAddress`` before it dials the
+    /// address of before. Default: 10 s.
+    ///
+    /// A scan reports a phone that is in range within it, under the old address or a new one.
+    public var hearing = Duration.seconds(10)
     /// The time for pairing with a phone that demands it, decisions of users included. Default: 60 s.
     public var pairing = Duration.seconds(60)
     /// The time in which a phone sends its status by itself; one that does not is asked for it. Default: 3 s.

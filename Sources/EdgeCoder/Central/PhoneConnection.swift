@@ -27,13 +27,19 @@ public struct PhoneScanResult: Sendable, Hashable {
   public var rssi: Int?
   /// The reason why the central does not use the phone; `nil` if it may connect to it.
   public var refusal: PhoneConnectionFailure?
+  /// A Boolean value that indicates whether the phone may advertise under another address and identifier next time,
+  /// because its address is private and no bond resolves it.
+  public var mayChangeAddress: Bool
 
   /// Creates a scan result from its fields.
-  public init(id: PhoneID, name: String, rssi: Int? = nil, refusal: PhoneConnectionFailure? = nil) {
+  public init(
+    id: PhoneID, name: String, rssi: Int? = nil, refusal: PhoneConnectionFailure? = nil, mayChangeAddress: Bool = false
+  ) {
     self.id = id
     self.name = name
     self.rssi = rssi
     self.refusal = refusal
+    self.mayChangeAddress = mayChangeAddress
   }
 }
 

@@ -46,6 +46,19 @@ actor ReconnectingPhone {
     var status: JSONObjectScanner
   }
 
+  /// The end of the connection that the central demands.
+  private struct Stopping {
+    let wake = WakeSignal()
+    var reason = PhoneConnectionFailure(.failed, "the central stopped")
+  }
+
+  /// The scan results of a phone that may advertise under another address next time.
+  private struct Hearing {
+    var mayChangeAddress = false
+    /// Raised by scan results since the last failure; `nil` when the next attempt does not wait for one.
+    var wake: WakeSignal?
+  }
+
   nonisolated let id: PhoneID
   nonisolated let name: String
   let configuration: CentralConfiguration
@@ -61,8 +74,8 @@ actor ReconnectingPhone {
   var readings: PhoneReadings
   /// Wakes the writer of the present connection; `nil` while no request can be sent.
   var writerWake: WakeSignal?
-  private let stopWake = WakeSignal()
-  private var stopReason = PhoneConnectionFailure(.failed, "the central stopped")
+  private var stopping = Stopping()
+  private var hearing = Hearing()
 
   init(
     _ found: PhoneScanResult, configuration: CentralConfiguration, context: CentralContext,
@@ -77,6 +90,7 @@ actor ReconnectingPhone {
     self.connector = connector
     self.report = report
     machine = PhoneConnectionMachine(configuration.reconnection)
+    hearing.mayChangeAddress = found.mayChangeAddress
     scanners = Scanners(
       response: JSONObjectScanner(sizeLimit: configuration.messageLimit, idleLimit: configuration.idleLimit),
       status: JSONObjectScanner(sizeLimit: 4096, idleLimit: configuration.idleLimit))
@@ -95,7 +109,7 @@ actor ReconnectingPhone {
     await withTaskGroup(of: Void.self) { group in
       group.addTask { await self.drive() }
       group.addTask {
-        for await _ in self.stopWake.signals { return }
+        for await _ in await self.stopping.wake.signals { return }
       }
       await group.next()
       group.cancelAll()
@@ -104,12 +118,14 @@ actor ReconnectingPhone {
 
   /// Stops the connection, with the reason for display.
   func stop(_ reason: String) {
-    stopReason = PhoneConnectionFailure(.failed, reason)
-    stopWake.signal()
+    stopping.reason = PhoneConnectionFailure(.failed, reason)
+    stopping.wake.signal()
   }
 
-  /// Updates the signal strength from a scan result.
+  /// Updates the signal strength from a scan result, and ends the wait for one.
   func update(from found: PhoneScanResult) async {
+    hearing.mayChangeAddress = found.mayChangeAddress
+    hearing.wake?.signal()
     readings.lastSeenMs = context.wallClockMs()
     guard let rssi = found.rssi, rssi != readings.rssi else { return }
     readings.rssi = rssi
@@ -121,8 +137,9 @@ actor ReconnectingPhone {
   private func drive() async {
     var next: PhoneConnectionMachine.Event? = .start
     while let event = next {
+      if case .failed = event { hearing.wake = hearing.mayChangeAddress ? WakeSignal() : nil }
       let actions = machine.handle(
-        Task.isCancelled ? .stop(stopReason) : event, at: context.time.now, random: context.random())
+        Task.isCancelled ? .stop(stopping.reason) : event, at: context.time.now, random: context.random())
       // Before the report that the connection is ready, because a request may follow at once.
       if machine.state == .ready { writerWake = WakeSignal() }
       await report(current)
@@ -184,10 +201,32 @@ actor ReconnectingPhone {
 
   private func wait(_ delay: Duration) async -> PhoneConnectionMachine.Event {
     do {
-      try await context.time.sleep(for: delay)
+      if let wake = hearing.wake {
+        try await waitUntilHeard(wake, delay)
+      } else {
+        try await context.time.sleep(for: delay)
+      }
       return .retry
     } catch {
-      return .stop(stopReason)
+      return .stop(stopping.reason)
+    }
+  }
+
+  /// Waits until a scan reports the phone, at least for the delay, and no longer than the phone is listened for.
+  ///
+  /// A controller that dials hears nobody, so a phone that has changed its address would not be found while the central
+  /// dials the one of before.
+  private func waitUntilHeard(_ wake: WakeSignal, _ delay: Duration) async throws {
+    let time = context.time
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask {
+        try await time.sleep(for: delay)
+        for await _ in wake.signals { return }
+        try Task.checkCancellation()
+      }
+      group.addTask { [limit = max(delay, configuration.timeouts.hearing)] in try await time.sleep(for: limit) }
+      defer { group.cancelAll() }
+      try await group.next()
     }
   }
 

@@ -178,6 +178,59 @@ import Timing
     }
   }
 
+  /// Runs a central whose one phone has a private address, and has just lost its connection.
+  private func withMovedPhone(_ body: @Sendable @escaping (Central, LoopbackPhone) async throws -> Void) async throws {
+    let phone = LoopbackPhone("private address")
+    let central = central()
+    try await running([central.run]) {
+      air.see(phone, mayChangeAddress: true)
+      try await eventually { await central.status().connected }
+      phone.dropAll()
+      try await eventually { await central.status().phones.first?.state == "waiting" }
+      // The delay before the next attempt, and the end of the time in which the phone is listened for.
+      await clock.waitForSleeper(until: .milliseconds(500))
+      await clock.waitForSleeper(until: .seconds(10))
+      try await body(central, phone)
+    }
+  }
+
+  @Test("A phone that may have another address is dialled when it is heard") func heardUnderTheOldAddress() async throws
+  {
+    try await withMovedPhone { central, phone in
+      clock.advance(by: .seconds(5))
+      #expect(await central.status().phones.first?.state == "waiting")
+      #expect(phone.connects == 1)
+      air.see(phone, mayChangeAddress: true)
+      try await eventually { await central.status().connected }
+      #expect(clock.now.offset == .seconds(5))
+    }
+  }
+
+  @Test("A phone that is heard under another address is not kept waiting by the old one") func heardUnderANewAddress()
+    async throws
+  {
+    try await withMovedPhone { central, phone in
+      clock.advance(by: .seconds(1))
+      air.see(LoopbackPhone("new address"), mayChangeAddress: true)
+      try await eventually { await central.status().connected }
+      #expect(clock.now.offset == .seconds(1))
+      #expect(phone.connects == 1)
+      air.lose(phone)
+      try await eventually { await central.status().phones.map(\.name) == ["new address"] }
+    }
+  }
+
+  @Test("A phone that is not heard again is dialled after 10 s") func notHeard() async throws {
+    try await withMovedPhone { central, phone in
+      clock.advance(by: .milliseconds(9999))
+      #expect(await central.status().phones.first?.state == "waiting")
+      #expect(phone.connects == 1)
+      clock.advance(by: .milliseconds(1))
+      try await eventually { await central.status().connected }
+      #expect(phone.connects == 2)
+    }
+  }
+
   @Test("A phone that was lost while it was dialled is not dialled again, and leaves the list") func lostWhileDialled()
     async throws
   {
