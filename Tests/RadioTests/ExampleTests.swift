@@ -13,6 +13,9 @@ extension RadioTests {
       "PulseReader", "UARTBridge",
     ].allSatisfy { FileManager.default.isExecutableFile(atPath: folder + $0) }
     private static let needed: Comment = "needs the examples: scripts/build-examples"
+    /// The duration of a scan, in seconds: btvirt reports an advertisement once in each round of the kernel's scan, which
+    /// lasts 10 s.
+    private static let scanTime = "12"
 
     /// A heart-rate sensor takes the first adapter there is. To the others it is new: of a device whose services an
     /// earlier test has read, bluetoothd 5.66 goes on saying those.
@@ -58,7 +61,7 @@ extension RadioTests {
       #expect(Int(beats.prefix { $0.isNumber }).map { $0 >= 60 } == true)
 
       let scan = try await output(
-        of: Self.edgeblue, ["scan", "--service", "180d", "--seconds", "3", "--adapter", adapter])
+        of: Self.edgeblue, ["scan", "--service", "180d", "--seconds", Self.scanTime, "--adapter", adapter])
       let found = try #require(scan.last)
       #expect(scan.count == 2, "\(scan)")
       #expect(found.contains("Heart Rate"), "\(scan)")
@@ -135,7 +138,7 @@ extension RadioTests {
       let phone = try start("Phone", Radio.phone)
       defer { phone.terminate() }
       _ = try await phone.line(with: "A phone at")
-      let scan = "TERM=xterm \(Self.edgeblue) scan --seconds 3 --adapter \(Radio.mac)"
+      let scan = "TERM=xterm \(Self.edgeblue) scan --seconds \(Self.scanTime) --adapter \(Radio.mac)"
       let frames = try await output(of: "/usr/bin/script", ["-qec", scan, "/dev/null"])
       #expect(frames.contains { $0.contains("\u{1b}[2A") }, "\(frames)")
       // Not the name of its service: where an earlier test has read this address's services, bluetoothd 5.66 goes on
