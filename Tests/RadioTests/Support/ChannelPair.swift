@@ -25,7 +25,9 @@ struct ChannelPair: Sendable {
     // device (docs/bluez-versions.md).
     if let device = guest.device(host.address), device.isConnected { try await device.disconnect() }
     try await eventually("the end of an earlier link", within: .seconds(60)) {
+      // At both ends: what the other one still has would break the next link.
       try !guest.connections().contains { $0.address == host.address }
+        && !host.connections().contains { $0.address == guest.address }
     }
     let sightings = try await guest.discover(.init(services: [service]))
     let advertisement = try await host.advertise(.init(name: "channels", services: [service]))
