@@ -85,11 +85,13 @@ extension RadioTests {
     func anAdapterHasAnAliasAndIsDiscoverableForAWhile() async throws {
       let adapter = try await Radio.adapter(Radio.phone)
       let own = adapter.alias
-      let aliases = adapter.values(of: \.alias)
-      // An empty one is the name that it has by itself.
-      for alias in ["Workbench", ""] { try await adapter.setAlias(alias) }
-      let names = await aliases.prefix(3).reduce(into: []) { $0.append($1) }
-      #expect(names == [own, "Workbench", own])
+      var aliases = adapter.values(of: \.alias).makeAsyncIterator()
+      #expect(await aliases.next() == own)
+      // An empty one is the name that it has by itself. bluetoothd may report two changes as one.
+      for (alias, name) in [("Workbench", "Workbench"), ("", own)] {
+        try await adapter.setAlias(alias)
+        #expect(await aliases.next() == name)
+      }
 
       let discoverable = adapter.values(of: \.isDiscoverable)
       try await adapter.setDiscoverable(true, for: .seconds(1))
