@@ -32,7 +32,10 @@ class Collector:
         return len(self._pieces)
 
     def add(self, piece: bytes) -> dict[str, Any] | None:
-        """The object that `piece` completes, if it does."""
+        """The object that `piece` completes, if it does. A piece that begins none is skipped: who subscribes while another
+        central is answered hears the rest of that reply (BlueZ before 5.69)."""
+        if not self._pieces and not piece.startswith(b"{"):
+            return None
         self._pieces += piece
         if not piece.rstrip().endswith(b"}"):  # spares parsing the whole of a long message at every piece
             return None

@@ -75,10 +75,14 @@ class Together(Case):
         self.assertIn("disconnected after 1536 bytes", self.only(seen, "result")["problem"])
 
     def test_a_phone_that_does_not_finish(self):
-        for fault in ("--stall", "--endless 3000", "--garbage-first", "--interleave --reply-bytes 2000"):
+        for fault in ("--stall", "--endless 3000", "--interleave --reply-bytes 2000"):
             with self.subTest(fault):
                 seen = self.pair(fault, "--timeout 3", expected=1)
                 self.assertIn("not done", self.only(seen, "result")["problem"])
+
+    def test_what_begins_no_reply_is_skipped(self):
+        seen = self.pair("--garbage-first", "--prompt hello")
+        self.assertTrue(self.replies(seen)[0]["echo"])
 
     def test_a_request_for_a_link_that_is_lost(self):
         done = subprocess.run([PYTHON, "-B", LAB / "tests/lost_request.py"], capture_output=True, text=True, timeout=60)
