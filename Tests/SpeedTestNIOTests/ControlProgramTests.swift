@@ -136,7 +136,8 @@ struct ControlFaultTests {
     let other = await #expect(throws: SpeedTestError.self) {
       try await transport.post("http://127.0.0.1:\(measurement.port)/settings", body: Data("{}".utf8))
     }
-    #expect(other?.code == .invalidReply)
+    // The server closes at the first line that it does not know, and its reset may arrive before its greeting is read.
+    #expect([.invalidReply, .connectionClosed].contains(other?.code))
   }
 
   @Test("The address of this machine is the one on the way to another") func localAddresses() {
