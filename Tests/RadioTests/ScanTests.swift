@@ -23,5 +23,25 @@ extension RadioTests {
       far.session.close()
       own.session.close()
     }
+
+    /// The second scan begins with a filter that differs, so that bluetoothd does scan for it. That filter has to let
+    /// advertisements through whose signal strength the controller does not measure, as btvirt's.
+    @Test("A scan that began beside another one hears what comes after that one's end", .timeLimit(.minutes(3)))
+    func heardAfterTheOthersEnd() async throws {
+      let far = try await Radio.adapter(Radio.phone)
+      let other = try await Radio.adapter(Radio.mac)
+      let own = try await Radio.adapter(Radio.mac)
+      let others = try await other.discover(.init(services: [Self.service]))
+      let results = try await own.discover(.init(services: [Self.service]))
+      withExtendedLifetime(others) { other.session.close() }
+      // bluetoothd does not say that it has changed the filter.
+      try await Task.sleep(for: .seconds(1))
+      let advertisement = try await far.advertise(.init(services: [Self.service]))
+      let device = try await results.firstDevice("the advertisement", within: .seconds(30))
+      try await advertisement.stop()
+      try await device.remove()
+      far.session.close()
+      own.session.close()
+    }
   }
 }

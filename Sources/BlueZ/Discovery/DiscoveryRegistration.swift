@@ -271,6 +271,9 @@ final class DiscoveryRegistration: Registration {
           underlying: error)
       }
     }
+    // A filter by RSSI passes on nothing whose RSSI the controller does not measure (`is_filter_match`,
+    // net/bluetooth/mgmt.c of Linux).
+    if isScanning { try await changeFilter(connection, at: path) }
   }
 
   private func request(_ connection: Connection, at path: ObjectPath) async throws {
