@@ -86,6 +86,10 @@ struct WorkMachine: Sendable {
   static let interval: Duration = .milliseconds(1200)
   /// The interval between requests for work on battery: 2.5 s.
   static let intervalOnBattery: Duration = .milliseconds(2500)
+  /// The interval between requests for work after a minute without a task: 5 s. It lets the processor sleep.
+  static let restingInterval: Duration = .seconds(5)
+  /// The time without a task after which requests are spaced by ``restingInterval``.
+  static let restsAfter: Duration = .seconds(60)
   /// The interval between requests for work while traffic is to be spared, which is that of heartbeats then.
   static let sparingInterval = HeartbeatMachine.sparingInterval
   /// The delay before work is asked for again when power or the model did not allow it: 15 s.
@@ -103,6 +107,8 @@ struct WorkMachine: Sendable {
   private let policy: AssignmentPolicy
   private var failures = 0
   private var lastTask: Duration?
+  /// The instant from which there was no task; `nil` before the first request and while there is one.
+  private var idleSince: Duration?
 
   /// Creates a state machine without a task.
   init(agentID: String, policy: AssignmentPolicy) {
@@ -167,7 +173,8 @@ struct WorkMachine: Sendable {
   private mutating func finish(
     _ job: Job, _ work: CoordinatorMachine.Work, at now: Duration, _ conditions: Conditions
   ) -> [Action] {
-    state = .idle(until: max(job.nextPullAt, now + Self.interval(conditions)))
+    idleSince = now
+    state = .idle(until: max(job.nextPullAt, now + interval(conditions, at: now)))
     let result = result(of: job, work, at: now)
     let cancelled = counters.cancelled
     if result.ok {
@@ -208,9 +215,10 @@ struct WorkMachine: Sendable {
 
   // MARK: Asking for work
 
-  static func interval(_ conditions: Conditions) -> Duration {
-    if conditions.isSparing { return sparingInterval }
-    return conditions.power?.onExternalPower == false ? intervalOnBattery : interval
+  private func interval(_ conditions: Conditions, at now: Duration) -> Duration {
+    if conditions.isSparing { return Self.sparingInterval }
+    if let idleSince, now - idleSince >= Self.restsAfter { return Self.restingInterval }
+    return conditions.power?.onExternalPower == false ? Self.intervalOnBattery : Self.interval
   }
 
   private mutating func pull(at now: Duration, _ conditions: Conditions) -> [Action] {
@@ -227,6 +235,7 @@ struct WorkMachine: Sendable {
       return []
     }
     counters.held = nil
+    if idleSince == nil { idleSince = now }
     state = .pulling
     return [.pull]
   }
@@ -255,7 +264,7 @@ struct WorkMachine: Sendable {
     switch outcome {
     case .none(let error): problem = "\(error)"
     case .answer(let answer):
-      state = .idle(until: now + Self.interval(conditions))
+      state = .idle(until: now + interval(conditions, at: now))
       switch CoordinatorVerdict(answer) {
       case .done(let body):
         failures = 0
@@ -276,7 +285,7 @@ struct WorkMachine: Sendable {
   }
 
   private mutating func take(_ reply: PullReply, at now: Duration, _ conditions: Conditions) -> [Action] {
-    var next = now + Self.interval(conditions)
+    var next = now + interval(conditions, at: now)
     switch reply {
     case .nothing: break
     case .task(let task):
@@ -288,7 +297,8 @@ struct WorkMachine: Sendable {
       {
         return decline(claim, .failed(hold.reason.rawValue), at: now, next, conditions)
       } else {
-        state = .working(Job(task: task, startedAt: now, nextPullAt: next))
+        idleSince = nil
+        state = .working(Job(task: task, startedAt: now, nextPullAt: now + interval(conditions, at: now)))
         lastTask = now
         return [.work(task), .tell("task \(task.id.prefix(100)) begun")]
       }
