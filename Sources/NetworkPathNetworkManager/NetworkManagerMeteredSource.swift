@@ -76,6 +76,10 @@ public struct NetworkManagerMeteredSource: MeteredSource {
   /// The value of `NMState` while NetworkManager connects.
   private static let connecting: UInt32 = 40
 
+  private static func hasNoObject(_ error: DBusError) -> Bool {
+    ["org.freedesktop.DBus.Error.UnknownObject", "org.freedesktop.DBus.Error.UnknownMethod"].contains(error.name)
+  }
+
   private func state(_ connection: Connection) async throws -> State {
     // Called only when it runs: a call would start it.
     guard try await connection.owner(of: Self.name) != nil else { return State() }
@@ -88,6 +92,9 @@ public struct NetworkManagerMeteredSource: MeteredSource {
         metered: Metered(networkManager: properties["Metered"]?.integer(as: UInt32.self)),
         isBusy: properties["Startup"]?.bool == true
           || properties["State"]?.integer(as: UInt32.self) == Self.connecting)
+    } catch let error as DBusError where Self.hasNoObject(error) {
+      // It has its name before its object, whose property `Startup` changes later.
+      return State(isBusy: true)
     } catch let error as DBusError where error.code != .disconnected {
       // Older than 1.2, stopped meanwhile, or access was denied.
       return State()

@@ -13,12 +13,17 @@ import Testing
 struct MeteredTests {
   private static let name = "org.freedesktop.NetworkManager"
 
-  @Test("The start, changes and stop of NetworkManager are followed") func itComesChangesAndGoes() async throws {
-    let bus = try PrivateBus()
+  private func options(_ bus: PrivateBus) -> NetworkPathMonitor.Options {
     var options = NetworkPathMonitor.Options()
     options.meteredSource = NetworkManagerMeteredSource(bus: .address(bus.address))
-    options.settleDown = .zero
     options.resolverFile = "/nonexistent/resolv.conf"
+    return options
+  }
+
+  @Test("The start, changes and stop of NetworkManager are followed") func itComesChangesAndGoes() async throws {
+    let bus = try PrivateBus()
+    var options = options(bus)
+    options.settleDown = .zero
     let monitor = try await NetworkPathMonitor.start(options)
     #expect(monitor.path.hintSource == .interfaceKind)
     let seen = Watcher(monitor)
@@ -56,10 +61,8 @@ struct MeteredTests {
       ])
     let object = try service.export("/org/freedesktop/NetworkManager", [manager])
     _ = try await service.requestName(Self.name)
-    var options = NetworkPathMonitor.Options()
-    options.meteredSource = NetworkManagerMeteredSource(bus: .address(bus.address))
+    var options = options(bus)
     options.meteredTimeout = .seconds(60)
-    options.resolverFile = "/nonexistent/resolv.conf"
     let chosen = options
     let starting = Task { try await NetworkPathMonitor.start(chosen) }
     // Connecting goes on, which is no word either.
@@ -69,6 +72,31 @@ struct MeteredTests {
     let monitor = try await starting.value
     #expect(monitor.path.hintSource == .meteredSource)
     #expect(monitor.path.isExpensive)
+  }
+
+  @Test("The first word is waited for while NetworkManager has a name and no object yet") func itStarts() async throws {
+    let bus = try PrivateBus()
+    let service = try await bus.connect()
+    _ = try await service.requestName(Self.name)
+    let source = NetworkManagerMeteredSource(bus: .address(bus.address))
+    let reports = Lock<[Metered?]>([])
+    let following = Task { await source.follow { report in reports.withLock { $0.append(report) } } }
+    defer { following.cancel() }
+    // The source is on the bus, and has probably asked.
+    try await eventually {
+      let names = try await service.call(
+        "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "ListNames",
+        options: .init(returning: "as"))
+      return (names[0].array ?? []).count { $0.string?.hasPrefix(":") == true } == 2
+    }
+    for _ in 1...5 { _ = try await service.owner(of: Self.name) }
+    let manager = Interface(Self.name, properties: [.init("Metered", .uint32(1)), .init("Startup", .bool(false))])
+    let object = try service.export("/org/freedesktop/NetworkManager", [manager])
+    try await eventually {
+      try object.emitPropertiesChanged(Self.name, ["Startup": .bool(false)])
+      return reports.withLock { !$0.isEmpty }
+    }
+    #expect(reports.withLock { $0.first } == .some(.yes))
   }
 
   @Test("Without a bus the hints are guessed") func withoutABus() async throws {
