@@ -107,6 +107,18 @@ struct UploadsProgramTests {
     #expect(try await runOnce().status == 0)
   }
 
+  @Test("A failure that repeats the last one before the start is reported") func repeatedFailure() async throws {
+    try await queue()
+    for _ in 1...2 {
+      let outcome = try await run(
+        "uploads", "run", "--once", "--endpoint", "http://127.0.0.1:1", "--wait", "5", "--json")
+      #expect(outcome.output.contains(#""event":"retrying""#), "\(outcome.output)")
+      #expect(try await run("uploads", "retry").status == 0)
+    }
+    let events = try store().events().filter { $0.kind == .failed }
+    #expect(events.contains { $0.times > 1 })
+  }
+
   @Test("--once tells each problem with recordings once, and its status says so")
   func problemsOfRecordings() async throws {
     try await queue()

@@ -112,6 +112,21 @@ struct UploadFollower: Sendable {
   }
 }
 
+/// The events since the start of a command, also those that repeat an earlier one, which the store only counts.
+private struct UploadNews {
+  let startMs = WallClock.unixMilliseconds()
+  /// The highest ID of an event before the start.
+  let newestBefore: Int64
+  private var taken: Set<Int64> = []
+
+  init(newestBefore: Int64) { self.newestBefore = newestBefore }
+
+  func contains(_ event: UploadEvent) -> Bool { event.id > newestBefore || event.lastAtMs >= startMs }
+
+  /// Returns `true` for a new event, once.
+  mutating func take(_ event: UploadEvent) -> Bool { contains(event) && taken.insert(event.id).inserted }
+}
+
 /// The items that a command waits for, or all, and the report of those that finish.
 ///
 /// The queue's updates report them. The store is read when updates were dropped, for items that had finished before they
@@ -120,7 +135,6 @@ private actor FollowedUploads {
   private let store: QueueStore
   private let queue: UploadQueue
   private let terminal: Terminal
-  private let startMs = WallClock.unixMilliseconds()
   /// The items to report; `nil` for all that finish from the start on.
   private var wanted: Set<Int64>?
   private var isComplete = false
@@ -128,7 +142,7 @@ private actor FollowedUploads {
   private var tally = UploadTally()
   /// The problem of the queue that was reported last.
   private var problem: String?
-  private var lastEvent: Int64
+  private var news: UploadNews
   private var recent: [UploadEvent] = []
   private var dropped = 0
   private var otherProcess = OtherProcess.unknown
@@ -149,7 +163,7 @@ private actor FollowedUploads {
     self.queue = queue
     self.terminal = terminal
     wanted = reportsAll ? nil : []
-    lastEvent = try store.events(limit: 1).last?.id ?? 0
+    news = UploadNews(newestBefore: try store.events().map(\.id).max() ?? 0)
   }
 
   private var isOver: Bool { isComplete && wanted?.isSubset(of: reported) != false }
@@ -278,11 +292,11 @@ private actor FollowedUploads {
 
   /// Reports the events and finished items that the store has and no update has reported.
   private func catchUp(from first: Int64 = 0) throws {
-    for event in try store.events(limit: 50).filter({ $0.id > lastEvent }).sorted(by: { $0.id < $1.id }) {
+    for event in try store.events(limit: 50).filter(news.contains).sorted(by: { $0.id < $1.id }) {
       noteRecent(event)
     }
     let start = wanted == nil ? 0 : max(first, wanted?.subtracting(reported).min() ?? 0)
-    for item in try store.finishedItems(from: start, since: wanted == nil ? startMs : 0) { report(item) }
+    for item in try store.finishedItems(from: start, since: wanted == nil ? news.startMs : 0) { report(item) }
   }
 
   private func report(_ event: UploadEvent) throws {
@@ -296,9 +310,7 @@ private actor FollowedUploads {
   private func noteRecent(_ event: UploadEvent) {
     recent.removeAll { $0.id == event.id }
     recent = (recent + [event]).suffix(Self.recentLimit)
-    guard event.id > lastEvent else { return }
-    lastEvent = event.id
-    guard !terminal.isLive,
+    guard news.take(event), !terminal.isLive,
       [.failed, .credentialsMissing, .credentialsFound, .conditionIgnored].contains(event.kind)
     else { return }
     // An item that failed for good is reported as "failed".
