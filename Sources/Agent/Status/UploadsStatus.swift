@@ -12,7 +12,8 @@ public struct UploadsStatus: Sendable, Hashable {
   public var items: [String: Int]
   /// The number of bytes that are not uploaded yet.
   public var bytesLeft: Int64
-  /// The time at which the oldest waiting item was queued, in milliseconds since 1970; `nil` if none waits.
+  /// The time at which the oldest item was queued that waits, is being uploaded or is paused, in milliseconds since 1970;
+  /// `nil` if there is none.
   public var oldestAtMs: Int64?
   /// A Boolean value that indicates whether the user has paused the whole queue.
   public var isPaused: Bool

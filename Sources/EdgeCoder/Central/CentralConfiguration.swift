@@ -51,8 +51,8 @@ public struct CentralConfiguration: Sendable, Hashable {
     /// The pause after an attempt that took too long: the scan hears phones, and only one that has not failed is dialled.
     /// Default: 1.5 s.
     public var listening = Duration.milliseconds(1500)
-    /// The time for which the central listens for a phone that ``PhoneScanResult/mayChangeAddress`` before it dials the
-    /// address of before. Default: 10 s.
+    /// The time for which the central listens for a phone whose address may have changed
+    /// (``PhoneScanResult/mayChangeAddress``) before it dials the old one. Default: 10 s.
     ///
     /// A scan reports a phone that is in range within it, under the old address or a new one.
     public var hearing = Duration.seconds(10)
