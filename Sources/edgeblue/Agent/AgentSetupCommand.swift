@@ -61,8 +61,11 @@ struct AgentSetupCommand: AsyncParsableCommand {
       ["--engine-url": answers.settings["engine-url"], "--coordinator": answers.coordinator], terminal)
     try file.write(answers, token: try token(answers))
     let command = try AgentCommand.configured([], file: config, environment: [:])
-    await SetupCheck(command: command, terminal: terminal).run()
-    if terminal.json { terminal.print(json: .object(["file": .string(config)])) }
+    let findings = await SetupCheck(command: command).findings()
+    if terminal.json {
+      terminal.print(json: .object(["file": .string(config), "checks": .array(findings.map(\.json))]))
+    }
+    for finding in findings { finding.show(on: terminal) }
     terminal.say("The settings are in \(config.printable).")
     guard !noStart, config == AgentSettings.usualFile, AgentUnit.isManaged else {
       terminal.say("Start the agent with `edgeblue agent --config \(config.printable)`.")

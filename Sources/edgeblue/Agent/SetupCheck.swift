@@ -6,21 +6,19 @@ import OutgoingHTTP
 /// The checks of settings that were written: what they name has to answer. What does not is reported, and may come later.
 struct SetupCheck {
   let command: AgentCommand
-  let terminal: Terminal
 
-  /// Prints the result of each check.
-  func run() async {
-    if command.phone.engine.engine == .echo {
-      Finding(
-        "engine", .warn, "none is set: without one nothing is computed",
-        fix: "start Ollama, llama.cpp or LM Studio, and run `edgeblue agent setup` again"
-      ).show(on: terminal)
-    } else {
-      await EngineChecks.finding(command.phone.engine).show(on: terminal)
-    }
-    if let url = command.coordinator.coordinator {
-      await Self.coordinator(url, certificates: command.coordinator.coordinatorCa).show(on: terminal)
-    }
+  /// Returns the result of each check, that of the engine first.
+  func findings() async -> [Finding] {
+    let engine =
+      if command.phone.engine.engine == .echo {
+        Finding(
+          "engine", .warn, "none is set: without one nothing is computed",
+          fix: "start Ollama, llama.cpp or LM Studio, and run `edgeblue agent setup` again")
+      } else {
+        await EngineChecks.finding(command.phone.engine)
+      }
+    guard let url = command.coordinator.coordinator else { return [engine] }
+    return [engine, await Self.coordinator(url, certificates: command.coordinator.coordinatorCa)]
   }
 
   /// Checks that a server answers at the address of a coordinator, with whatever status; nothing is registered.

@@ -16,7 +16,7 @@ extension TimelineEntry {
     case .adapterIdentified(let address):
       set("adapter", "the adapter's address is \(address)", ["address": .string(address.description)])
     case .adapterRemoved: set("adapterRemoved", "the adapter was removed")
-    case .note(let text): set("note", text.printable)
+    case .note(let text): set("note", text.printable, ["text": .string(text)])
     case .advertisement(let report):
       let content = TrafficNames.advertisement(report.data)
       set(
@@ -34,7 +34,10 @@ extension TimelineEntry {
       guard !content.isEmpty else { return false }
       set(
         "advertising", "advertises\(isScanResponse ? " in its scan response" : ""): \(content)",
-        ["name": JSONValue(data.name), "services": .array(data.services.map { .string($0.description) })])
+        [
+          "name": JSONValue(data.name), "services": .array(data.services.map { .string($0.description) }),
+          "isScanResponse": .bool(isScanResponse),
+        ])
     case .lost(let count):
       set("lost", "\(count) packets were not recorded", ["count": .number(count)], .red)
     default: return false
@@ -62,7 +65,10 @@ extension TimelineEntry {
       set(
         "parametersRequested",
         "\(isFromHost ? "asks" : "the peer asks") for an interval of \(LinkTiming.milliseconds(least)) to \(LinkTiming.milliseconds(most)) ms",
-        ["isFromHost": .bool(isFromHost)])
+        [
+          "isFromHost": .bool(isFromHost), "minIntervalMs": .number(Double(least) * 1.25),
+          "maxIntervalMs": .number(Double(most) * 1.25),
+        ])
     case .phyChanged(let transmit, let receive):
       set(
         "phy", "sends on \(Self.phy(transmit)), receives on \(Self.phy(receive))",
@@ -89,7 +95,10 @@ extension TimelineEntry {
       set(
         "channelOpened",
         "\(isFromHost ? "opened" : "the peer opened") a channel, PSM \(channel.psm), messages of up to \(channel.hostMTU) bytes in and \(channel.peerMTU) out",
-        ["psm": .number(Int(channel.psm)), "isFromHost": .bool(isFromHost)], .green)
+        [
+          "psm": .number(Int(channel.psm)), "isFromHost": .bool(isFromHost), "hostMTU": .number(Int(channel.hostMTU)),
+          "peerMTU": .number(Int(channel.peerMTU)),
+        ], .green)
     case .channelRefused(let psm, let result, let isFromHost):
       set(
         "channelRefused", "\(isFromHost ? "a" : "the peer's") channel with PSM \(psm) was refused, result \(result)",
@@ -119,7 +128,10 @@ extension TimelineEntry {
       case .pairingRequest(let features), .pairingResponse(let features):
         set(
           "pairing", "\(who)\(features.isRequest(packet) ? "asks to pair" : "agrees to pair"): \(features.words)",
-          ["isFromHost": .bool(isFromHost), "features": .string(features.words)])
+          [
+            "isFromHost": .bool(isFromHost), "isRequest": .bool(features.isRequest(packet)),
+            "features": .string(features.words),
+          ])
       case .securityRequest:
         set("securityRequest", "\(who)asks for encryption", ["isFromHost": .bool(isFromHost)])
       case .failed(let reason):

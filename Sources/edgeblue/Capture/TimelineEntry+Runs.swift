@@ -31,6 +31,7 @@ extension TimelineEntry {
       "services": .array(
         run.services.map { .object(["uuid": .string($0.description), "name": .string(TrafficNames.service($0))]) }),
       "characteristics": .number(run.characteristics), "descriptors": .number(run.descriptors),
+      "client": .string(isPeerClient ? "peer" : "host"),
     ]
   }
 

@@ -36,7 +36,11 @@ struct MessagesWriteCommand: AsyncParsableCommand {
       guard !text.isEmpty else { throw Failure("the text is empty", status: .badInput) }
       let outbox = Outbox(vault: vault, queue: try folder.queue(covers))
       _ = try outbox.write(text, to: to, sealer: MessageSealer(keys: keys))
-      terminal.say("The message waits in the queue, \(Self.fullness(try PaddedText.usedByteCount(text))) full.")
+      let size = try PaddedText.usedByteCount(text)
+      if terminal.json {
+        terminal.print(json: ["to": .string(to), "bytes": .number(size), "limit": .number(PaddedText.byteCount)])
+      }
+      terminal.say("The message waits in the queue, \(Self.fullness(size)) full.")
     }
   }
 

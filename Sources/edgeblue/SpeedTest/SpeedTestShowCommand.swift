@@ -8,7 +8,8 @@ struct SpeedTestShowCommand: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "show", abstract: "Print a stored test.",
     discussion: """
-      With --json it prints the object that `edgeblue speedtest --json` printed, with all raw samples.
+      With --json it prints one object with the result, all raw samples, and when, where and beside which other \
+      commands the test ran.
       """)
 
   @Argument(help: "The number of the test. Default: the newest.") var number: Int?
