@@ -75,7 +75,12 @@ public final class ChildProcess: Sendable {
       given.append(writing)
       return reading
     }
-    self.output = try pipe(output, as: STDOUT_FILENO)
+    let printed = try pipe(output, as: STDOUT_FILENO)
+    if output == .kept, let words = OutputCopies.words(of: program, arguments) {
+      self.output = try OutputCopies.copy(printed, of: words)
+    } else {
+      self.output = printed
+    }
     self.errors = try pipe(errors, as: STDERR_FILENO)
     if hasInput {
       let (reading, writing) = try FileDescriptor.pipe()
@@ -91,14 +96,8 @@ public final class ChildProcess: Sendable {
     var words = ([path] + arguments).map { strdup($0) } + [nil]
     var settings = variables.map { strdup("\($0.key)=\($0.value)") } + [nil]
     defer { for word in words + settings { free(word) } }
-    // A thread of Swift's blocks most signals, and what it starts would inherit that.
-    var attributes = posix_spawnattr_t()
-    posix_spawnattr_init(&attributes)
+    var attributes = Self.withoutBlockedSignals()
     defer { posix_spawnattr_destroy(&attributes) }
-    var nothing = sigset_t()
-    sigemptyset(&nothing)
-    posix_spawnattr_setsigmask(&attributes, &nothing)
-    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
     var pid = pid_t()
     let failure = withExtendedLifetime(given) { posix_spawn(&pid, path, &actions, &attributes, &words, &settings) }
     guard failure == 0 else { throw POSIXError(POSIXErrorCode(rawValue: failure) ?? .EIO) }
@@ -106,6 +105,18 @@ public final class ChildProcess: Sendable {
     self.pid = pid
     status = Lock(nil)
     Self.running.withLock { _ = $0.insert(pid) }
+  }
+
+  /// Returns attributes for a program that blocks no signals: a thread of Swift's blocks most of them, and what it starts
+  /// would inherit that. The caller destroys them.
+  private static func withoutBlockedSignals() -> posix_spawnattr_t {
+    var attributes = posix_spawnattr_t()
+    posix_spawnattr_init(&attributes)
+    var nothing = sigset_t()
+    sigemptyset(&nothing)
+    posix_spawnattr_setsigmask(&attributes, &nothing)
+    posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+    return attributes
   }
 
   /// What is recorded of a failing test keeps what it names, and so its children: the end of the tests ends them.
