@@ -23,6 +23,7 @@ extension RadioTests {
           try device.characteristic(Self.request, in: Self.service),
           try device.characteristic(Self.response, in: Self.service))
         try await device.disconnect()
+        try await adapter.awaitEnd(ofConnectionTo: try await Radio.adapter(Radio.phone))
       }
     }
 

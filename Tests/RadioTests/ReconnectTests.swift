@@ -16,6 +16,7 @@ extension RadioTests {
       init() async throws {
         sensor = try await Radio.adapter(Radio.phone)
         central = try await Radio.adapter(Radio.mac)
+        try await central.awaitEnd(ofConnectionTo: sensor)
         let value = LocalCharacteristic(Reconnecting.value, value: [42])
         application = try await sensor.offer([LocalService(Reconnecting.service, characteristics: [value])])
         // What earlier tests have left is known, and would not need the method.
@@ -43,6 +44,7 @@ extension RadioTests {
       let device = try await connection.device()
       #expect(try await device.characteristic(Self.value, in: Self.service).read() == [42])
       try await device.disconnect()
+      try await pair.central.awaitEnd(ofConnectionTo: pair.sensor)
       // The next attempt is one to a device that bluetoothd knows.
       _ = try await pair.central.connect(to: pair.sensor.address, type: .public, options)
       try await advertisement.stop()

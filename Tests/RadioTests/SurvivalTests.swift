@@ -48,7 +48,7 @@ extension RadioTests {
       try await monitor.stop()
       async let found = mac.connect(to: phone.address, .direct(timeout: .seconds(60)))
       let again = try await phone.advertise(.init(services: [Self.service]))
-      try await linkThreeTimes(to: try await found.device())
+      try await linkThreeTimes(to: try await found.device(), from: mac, phone)
       let afterLinks = try Self.openDescriptors()
       #expect(afterLinks <= descriptors)
       withExtendedLifetime((application, again, agent)) {}
@@ -74,6 +74,7 @@ extension RadioTests {
         #expect(mac.device(phone.address)?.isConnected != true, "round \(round)")
         let error = await #expect(throws: BlueZError.self) { try await device.connect() }
         #expect(error?.code == .staleHandle)
+        try await mac.awaitEnd(ofConnectionTo: phone)
       }
       withExtendedLifetime((application, advertisement)) {}
     }
@@ -98,12 +99,13 @@ extension RadioTests {
       }
     }
 
-    private func linkThreeTimes(to device: Device) async throws {
+    private func linkThreeTimes(to device: Device, from mac: Adapter, _ phone: Adapter) async throws {
       for cycle in 0..<3 {
         _ = try await device.connect(.direct(), requiring: [Self.service: [Self.value]])
         let got = try await device.characteristic(Self.value, in: Self.service).read()
         #expect(got == [42], "cycle \(cycle)")
         try await device.disconnect()
+        try await mac.awaitEnd(ofConnectionTo: phone)
       }
     }
 

@@ -54,11 +54,7 @@ class Job:
 
     def _controllers(self) -> list[str]:
         if self.radio == "btvirt":
-            # It reports an advertisement once for each scan, right behind its answer that the scan has begun, where a real
-            # controller repeats it ten times a second. bluetoothd 5.82 drops a report that it reads before the kernel has
-            # answered its command. So btvirt gives way to the kernel's threads (guest-init sees to the rest). With
-            # SCHED_IDLE it would be too late for the kernel's limit of 2 s for a command, beside a busy program.
-            return ["nice", "-n", "19", "btvirt", "-L", f"-l{self.controllers}"]
+            return ["btvirt", "-L", f"-l{self.controllers}"]
         return [str(venv.location() / "bin/python"), str(LAB / "python/air.py"), "--adapters", str(self.controllers)]
 
     def _exported(self) -> dict[str, str]:

@@ -1,5 +1,4 @@
 import BlueZ
-import SystemTesting
 import Testing
 
 /// An adapter that listens and advertises, and the same as a device at the other adapter.
@@ -24,11 +23,7 @@ struct ChannelPair: Sendable {
     // Not the link of an earlier channel: a bluetoothd that was restarted under it ends it 30 s after a scan has heard the
     // device (docs/bluez-versions.md).
     if let device = guest.device(host.address), device.isConnected { try await device.disconnect() }
-    try await eventually("the end of an earlier link", within: .seconds(60)) {
-      // At both ends: what the other one still has would break the next link.
-      try !guest.connections().contains { $0.address == host.address }
-        && !host.connections().contains { $0.address == guest.address }
-    }
+    try await guest.awaitEnd(ofConnectionTo: host)
     let sightings = try await guest.discover(.init(services: [service]))
     let advertisement = try await host.advertise(.init(name: "channels", services: [service]))
     let device = try await sightings.firstDevice("the host's advertisement")

@@ -48,6 +48,7 @@ struct PairingPair: Sendable {
 
   /// The same with what both ends know of each other.
   func connectAgain() async throws -> Device {
+    try await central.awaitEnd(ofConnectionTo: peripheral)
     let (device, advertisement) = try await find()
     try await device.connect()
     try await advertisement.stop()

@@ -1,5 +1,6 @@
 import BlueZ
 import Foundation
+import SystemTesting
 import Testing
 
 /// The two adapters the tests run on: virtual ones in the radio lab, or real ones.
@@ -66,6 +67,20 @@ enum Radio {
   static func fault(_ words: String...) async throws {
     let status = try await Subprocess.run("/usr/bin/env", ["lab-fault"] + words)
     try #require(status == 0, "lab-fault \(words.joined(separator: " ")) failed")
+  }
+}
+
+extension Adapter {
+  /// Waits until neither of two adapters has a connection to the other.
+  ///
+  /// What one of them still has would break their next connection. One that does not know of the end has not begun to
+  /// advertise again: btvirt refuses a connection in that moment, and Linux never forgets the attempt
+  /// (docs/bluez-versions.md).
+  func awaitEnd(ofConnectionTo other: Adapter) async throws {
+    try await eventually("the end of the connection at both ends", within: .seconds(60)) {
+      try !connections().contains { $0.address == other.address }
+        && !other.connections().contains { $0.address == address }
+    }
   }
 }
 
