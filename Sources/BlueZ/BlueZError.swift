@@ -149,6 +149,17 @@ extension BlueZError {
     self.init(code, doing, hint: hint, underlying: error)
   }
 
+  /// Creates the error of a call that was to connect and failed without a reason of its own.
+  init(notConnecting error: BlueZError) {
+    // bluetoothd's text when the kernel has not begun an attempt (`device_connect_le`, src/device.c).
+    let isStuck = error.underlying?.message == "Input/output error"
+    self.init(
+      .connectFailed, error.message,
+      hint: isStuck
+        ? "if it stays so, the kernel has an earlier attempt that never ended: switch the adapter off and on" : nil,
+      underlying: error.underlying)
+  }
+
   /// Creates the error of a bus that cannot be reached, which libdbus reports by a dozen names: no socket, nobody who
   /// listens on it, a bad address.
   init(connecting error: DBusError) {

@@ -1,3 +1,4 @@
+import DBus
 import Testing
 
 @testable import BlueZ
@@ -24,6 +25,17 @@ import Testing
       actions(options, [.start, failed, .due, failed, .due, failed]) == [
         .attempt, .delay(.milliseconds(100)), .attempt, .delay(.milliseconds(200)), .attempt, .finish(Self.refused),
       ])
+  }
+
+  @Test("Where the kernel does not begin an attempt, the error says how it does again")
+  func anAttemptThatNeverEnds() {
+    func error(_ message: String) -> BlueZError {
+      let reply = DBusError(name: "org.bluez.Error.Failed", message: message)
+      return BlueZError(notConnecting: BlueZError(reply, while: "connecting to 00:AA:01:00:00:00"))
+    }
+    #expect(error("Input/output error").code == .connectFailed)
+    #expect(error("Input/output error").hint?.contains("switch the adapter off and on") == true)
+    #expect(error("le-connection-abort-by-local").hint == nil)
   }
 
   @Test(

@@ -26,7 +26,7 @@ extension Adapter {
       core.logger.debug("not connected without a scan", metadata: ["error": "\(error)"])
       return nil
     } catch let error as BlueZError where error.code == .failed {
-      throw BlueZError(.connectFailed, error.message, underlying: error.underlying)
+      throw BlueZError(notConnecting: error)
     }
     guard let (device, attempt) = found.withLock({ $0 }) else { return nil }
     defer { device.end(attempt) }

@@ -98,7 +98,7 @@ extension Device {
     } catch let error as BlueZError {
       if error.code == .timedOut { try await giveUpAttempt() }
       throw error.code == .failed || error.code == .attributeError
-        ? BlueZError(.connectFailed, error.message, underlying: error.underlying) : error
+        ? BlueZError(notConnecting: error) : error
     } catch {
       // Cancelled; bluetoothd would continue.
       try await giveUpAttempt()
