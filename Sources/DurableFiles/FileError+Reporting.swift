@@ -6,6 +6,11 @@ extension FileError: ReportableError {
   public var message: String { description }
   /// The reaction that the code calls for.
   public var category: ErrorCategory {
-    isOutOfSpace ? .unavailable : errno == EACCES || errno == EPERM || errno == EROFS ? .notPermitted : .failed
+    if isOutOfSpace { return .unavailable }
+    return switch errno {
+    case ENOENT, ENOTDIR: .unavailable
+    case EACCES, EPERM, EROFS: .notPermitted
+    default: .failed
+    }
   }
 }

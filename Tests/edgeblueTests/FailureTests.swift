@@ -27,6 +27,7 @@ struct FailureTests {
       (DBusError(.timedOut, "m"), .unavailable),
       (FileError("m", errno: ENOSPC), .unavailable),
       (FileError("m", errno: EACCES), .notPermitted),
+      (FileError("m", errno: ENOENT), .unavailable),
       (NetworkPathError(.timedOut, "m"), .unavailable),
       (PowerError(.invalidArgument, "m"), .badInput),
       (SystemCallError("m", errno: EMFILE), .unavailable),

@@ -66,8 +66,7 @@ struct Failure: Error {
       case let error as AudioIngestError where error.code == .storage: error.errno
       default: Int32?.none
       }
-    guard let number else { return error.category }
-    return number == ENOENT ? .unavailable : FileError(error.message, errno: number).category
+    return number.map { FileError(error.message, errno: $0).category } ?? error.category
   }
 
   private static func status(of category: ErrorCategory) -> ExitStatus {

@@ -153,7 +153,7 @@ struct UploadCommand: AsyncParsableCommand {
   private func check(_ file: String) throws {
     var isFolder: ObjCBool = false
     guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder) else {
-      throw Failure("\(file.printable) does not exist", status: .badInput)
+      throw Failure("\(file.printable) does not exist", status: .unavailable)
     }
     guard !isFolder.boolValue else {
       throw Failure(
