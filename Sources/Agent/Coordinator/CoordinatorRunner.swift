@@ -190,7 +190,7 @@ public actor CoordinatorRunner: ComputeRunner {
       let model = await options.model()
       if Task.isCancelled { return }
       handle(.model(model))
-      do { try await options.time.sleep(for: model.isReady ? .seconds(15) : .seconds(5)) } catch { return }
+      do { try await options.time.sleep(for: model.isReady ? .seconds(30) : .seconds(5)) } catch { return }
     }
   }
 

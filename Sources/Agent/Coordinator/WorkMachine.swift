@@ -90,6 +90,10 @@ struct WorkMachine: Sendable {
   static let restingInterval: Duration = .seconds(5)
   /// The time without a task after which requests are spaced by ``restingInterval``.
   static let restsAfter: Duration = .seconds(60)
+  /// The interval between requests for work after ten minutes without a task: 15 s, that of heartbeats.
+  static let sleepingInterval = HeartbeatMachine.interval
+  /// The time without a task after which requests are spaced by ``sleepingInterval``.
+  static let sleepsAfter: Duration = .seconds(600)
   /// The interval between requests for work while traffic is to be spared, which is that of heartbeats then.
   static let sparingInterval = HeartbeatMachine.sparingInterval
   /// The delay before work is asked for again when power or the model did not allow it: 15 s.
@@ -217,7 +221,9 @@ struct WorkMachine: Sendable {
 
   private func interval(_ conditions: Conditions, at now: Duration) -> Duration {
     if conditions.isSparing { return Self.sparingInterval }
-    if let idleSince, now - idleSince >= Self.restsAfter { return Self.restingInterval }
+    if let idle = idleSince.map({ now - $0 }), idle >= Self.restsAfter {
+      return idle < Self.sleepsAfter ? Self.restingInterval : Self.sleepingInterval
+    }
     return conditions.power?.onExternalPower == false ? Self.intervalOnBattery : Self.interval
   }
 

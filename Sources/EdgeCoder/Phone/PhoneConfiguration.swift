@@ -51,7 +51,8 @@ public struct PhoneConfiguration: Sendable, Hashable {
   public struct Status: Sendable, Hashable {
     /// The interval at which an unchanged status is sent. Default: 30 s.
     public var interval = Duration.seconds(30)
-    /// The interval at which the engine and the battery are polled for changes. Default: 5 s.
+    /// The interval at which the engine and the battery are polled for changes. Default: 5 s. Without a central, an
+    /// engine that is ready is polled at ``interval``.
     public var pollInterval = Duration.seconds(5)
   }
 

@@ -40,8 +40,15 @@ extension PhoneService {
   }
 
   private func pollStatus() async {
+    var polledAt: Duration?
     while !Task.isCancelled {
-      statusWake.signal()
+      let now = time.now
+      // No central is there that a change would matter to, and the next one wakes the status.
+      let rests = machine.peers.peers.isEmpty && board.current?.modelState == ModelState.ready.rawValue
+      if !rests || polledAt.map({ now - $0 >= configuration.status.interval }) ?? true {
+        statusWake.signal()
+        polledAt = now
+      }
       await perform(machine.expire(at: time.now))
       do {
         try await time.sleep(for: configuration.status.pollInterval)

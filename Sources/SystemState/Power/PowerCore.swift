@@ -9,6 +9,8 @@ final class PowerCore: Sendable {
   /// Raised when a source may have changed.
   let wake = WakeSignal()
   private let machine: Lock<PowerMachine>
+  /// Whether the daemons may have changed since they were last read.
+  private let hasNews = Lock(true)
 
   init(_ options: PowerMonitor.Options) {
     self.options = options
@@ -25,6 +27,20 @@ final class PowerCore: Sendable {
         case .store(let update): feed.publish(update, isDelivered: false)
         }
       }
+    }
+  }
+
+  /// Has all sources read anew.
+  func refresh() {
+    hasNews.withLock { $0 = true }
+    wake.signal()
+  }
+
+  /// - Returns: `true` if the daemons may have changed since the last call.
+  func takeNews() -> Bool {
+    hasNews.withLock { news in
+      defer { news = false }
+      return news
     }
   }
 

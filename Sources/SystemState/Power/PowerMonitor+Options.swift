@@ -15,9 +15,9 @@ extension PowerMonitor {
     public var bus: Connection.Bus? = .system
     /// The kernel's folder of power supplies, which tests replace.
     public var supplyFolder = "/sys/class/power_supply"
-    /// The interval between two readings of all sources: 100 ms to 1 h.
+    /// The interval between two readings of the kernel's files: 100 ms to 1 h.
     ///
-    /// Default: 10 s. The daemons also report changes at once. The kernel's files are only polled: without UPower a plug
+    /// Default: 10 s. The daemons report changes at once, and are read anew after a minute. Without UPower a plug
     /// is noticed after this time at the latest.
     public var interval: Duration = .seconds(10)
     /// The low power mode on a host without power-profiles-daemon.

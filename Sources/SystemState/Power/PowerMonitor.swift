@@ -60,7 +60,7 @@ public final class PowerMonitor: Sendable {
   public func updates(limit: Int = 16) -> BoundedStream<PowerUpdate> { core.feed.updates(limit: limit) }
 
   /// Starts a reading of all sources now instead of at the next interval; changes arrive as an update.
-  public func refresh() { core.wake.signal() }
+  public func refresh() { core.refresh() }
 
   /// Stops the monitor and ends all its streams.
   public func close() {

@@ -207,6 +207,28 @@ import Timing
     }
   }
 
+  @Test("Without a central, an engine that is ready is polled every 30 s") func anIdlePhoneLetsItsEngineRest()
+    async throws
+  {
+    let phone = LoopbackPhone(addressesSinglePeer: true)
+    let service = service(phone)
+    try await running([service.run]) {
+      try await eventually { engine.asked == 1 }
+      try await eventually { await service.board.current?.modelState == "ready" }
+      for number in 1...7 { await clock.advance(toSleeperAt: pollInterval * number) }
+      await clock.waitForSleeper(until: pollInterval * 8)
+      #expect(engine.asked == 1, "not within 28 s")
+      await clock.advance(toSleeperAt: pollInterval * 8)
+      try await eventually { engine.asked == 2 }
+      let central = try await HandCentral(phone)
+      try await central.connection.subscribe(to: .status)
+      #expect(await central.status()?.modelState == "ready")
+      try await eventually { engine.asked == 3 }
+      await clock.advance(toSleeperAt: pollInterval * 9)
+      try await eventually { engine.asked == 4 }
+    }
+  }
+
   @Test("A status over the MTU is split like a reply") func aStatusThatDoesNotFitTheMTUIsCutLikeAReply() async throws {
     let phone = LoopbackPhone()
     let service = service(phone, battery: { 100 })
