@@ -277,7 +277,7 @@ var targets: [Target] = [
       "Streams", "Timing", "DurableFiles", "DeterministicTesting", "SystemTesting", "CNetlink", "DBus", "DBusTesting",
       "NetworkPath", "NetworkPathNetworkManager", log,
     ],
-    swiftSettings: settings),
+    exclude: ["Peers"], swiftSettings: settings),
   .testTarget(
     name: "SystemStateTests",
     dependencies: [
