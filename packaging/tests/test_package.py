@@ -28,6 +28,7 @@ ExecStart=/inside
 TimeoutStartSec=210
 FailureAction=poweroff-force
 """
+AUTOPKGTESTS = ROOT / "packaging/debian/tests"
 # A server of S3, from PyPI (scripts/python-peers).
 WEED = ROOT / ".venv-peers/bin/weed"
 MISSING = [
@@ -85,6 +86,7 @@ class Package(unittest.TestCase):
         with Layer() as root:
             shutil.copy(cls.package, root / "package.deb")
             shutil.copy(HERE / "inside", root / "inside")
+            shutil.copytree(AUTOPKGTESTS, root / "autopkgtests")
             # A link would not do: the system in there has a /tmp of its own, and this checkout may lie in /tmp.
             store = [f"--bind-ro={WEED}:/weed"] if WEED.exists() else []
             (root / "etc/systemd/system/package-test.service").write_text(UNIT)
@@ -138,6 +140,12 @@ class Package(unittest.TestCase):
         command = ["lintian", "--allow-root", "--fail-on", "error,warning", "--suppress-tags", "custom-library-search-path", self.package]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=240, check=False)
         self.assertEqual((done.stdout, done.returncode), ("", 0))
+
+    def test_debians_own_tests_pass(self):
+        listed = re.findall(r"^Tests: (.+)$", (AUTOPKGTESTS / "control").read_text(), re.M)
+        self.assertEqual(sorted(listed), sorted(path.name for path in AUTOPKGTESTS.iterdir() if path.name != "control"))
+        for name in listed:
+            self.fact(f"autopkgtest-{name}")
 
     def test_it_begins_with_mode_off(self):
         status = json.loads(self.fact("status"))
