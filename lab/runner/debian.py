@@ -17,6 +17,7 @@ TOOLS = {
     BLUETOOTHD: "bluez",
     "btmon": "bluez",
     "btvirt": "bluez-test-tools",
+    "cc": "gcc",
     "dbus-daemon": "dbus",
     "dbus-send": "dbus",
     "zstd": "zstd",

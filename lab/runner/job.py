@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Iterator
 
-from . import venv
+from . import btvirt, venv
 from .debian import BLUETOOTHD, LAB
 from .release import Release
 from .terminal import LabError
@@ -54,7 +54,7 @@ class Job:
 
     def _controllers(self) -> list[str]:
         if self.radio == "btvirt":
-            return ["btvirt", "-L", f"-l{self.controllers}"]
+            return btvirt.command(self.controllers)
         return [str(venv.location() / "bin/python"), str(LAB / "python/air.py"), "--adapters", str(self.controllers)]
 
     def _exported(self) -> dict[str, str]:

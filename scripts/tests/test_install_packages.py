@@ -174,8 +174,8 @@ class Lists(unittest.TestCase):
             "libdbus-1-dev libbluetooth-dev libsqlite3-dev zlib1g-dev libopus-dev libopusenc-dev libflac-dev libsoxr-dev "
             "libsodium-dev pkg-config g++ git python3"
         )
-        # btvirt of bluez-test-tools makes the virtual controllers.
-        radios = "qemu-system-x86 busybox-static bluez bluez-test-tools dbus zstd"
+        # btvirt of bluez-test-tools makes the virtual controllers, with a library that gcc compiles.
+        radios = "qemu-system-x86 busybox-static bluez bluez-test-tools gcc libc6-dev dbus zstd"
         self.assertEqual(self.packages_of("demo").keys(), {*builds.split(), *radios.split()})
         self.assertEqual(self.packages_of("demo", adapters="hci0,hci1").keys(), set(builds.split()))
 
