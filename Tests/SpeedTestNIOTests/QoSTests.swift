@@ -12,7 +12,7 @@ struct QoSTests {
   {
     let server = try await PythonQoS()
     let result = try await server.run(
-      .tcp, ["out_port": "\(server.ports[1])", "in_port": try PythonQoS.freePort()])
+      .tcp, ["out_port": "\(server.ports[1])", "in_port": "\(try LoopbackPort.free())"])
     #expect(result.verdict == .passed)
     #expect(result.values["tcp_result_out"] == "OK")
     #expect(result.values["tcp_result_out_response"] == "PING")
@@ -32,7 +32,7 @@ struct QoSTests {
     let result = try await server.run(
       .tcp,
       [
-        "out_port": "\(server.ports[1])", "in_port": try PythonQoS.freePort(),
+        "out_port": "\(server.ports[1])", "in_port": "\(try LoopbackPort.free())",
         "timeout": "500000000",
       ])
     #expect(result.verdict.isFailure)
@@ -42,7 +42,7 @@ struct QoSTests {
 
   @Test("Ports that are closed, in use or none are reasons") func ports() async throws {
     let server = try await PythonQoS()
-    let closed = try await server.run(.tcp, ["out_port": try PythonQoS.freePort()])
+    let closed = try await server.run(.tcp, ["out_port": "\(try LoopbackPort.free())"])
     #expect(closed.verdict == .failed("out: connect: Connection refused"))
     let used = try await server.run(.tcp, ["in_port": "\(server.ports[1])"])
     #expect(used.verdict.reasonNotRun?.contains("Address already in use") == true)
@@ -61,7 +61,7 @@ struct QoSTests {
       .udp,
       [
         "out_port": "\(server.ports[2])", "out_num_packets": "8",
-        "in_port": try PythonQoS.freePort(),
+        "in_port": "\(try LoopbackPort.free())",
         "in_num_packets": "5", "delay": "20000000",
         // A busy machine takes seconds for what a line does at once.
         "timeout": "60000000000",

@@ -32,13 +32,13 @@ import UploadsTesting
   @Test("What waits in the kernel for a peer that takes nothing is no progress", .timeLimit(.minutes(5)))
   func stalledPeers() async throws {
     let folder = try TemporaryFolder()
-    let port = try LoopbackPort.free(1)[0]
-    let listener = Socket.make()
+    let port = try LoopbackPort.free()
+    let listener = LoopbackPort.makeSocket()
     defer { close(listener) }
     var room: Int32 = 16 << 10
     #expect(setsockopt(listener, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size)) == 0)
     // The kernel accepts the connection, and nobody reads from it.
-    #expect(Socket.withAddress(port) { bind(listener, $0, $1) } == 0)
+    #expect(LoopbackPort.withAddress(port) { bind(listener, $0, $1) } == 0)
     #expect(listen(listener, 1) == 0)
     let length: Int64 = 8 << 20
     var request = S3Request("PUT", scheme: "http", authority: "127.0.0.1:\(port)", path: "/bucket/key")

@@ -112,9 +112,9 @@ private final class LineServer: Sendable {
   private let listener: Int32
 
   init(saying answer: [UInt8]) throws {
-    let listener = Socket.make()
-    port = try LoopbackPort.free(1)[0]
-    guard Socket.withAddress(port, { bind(listener, $0, $1) }) == 0, listen(listener, 8) == 0 else {
+    let listener = LoopbackPort.makeSocket()
+    port = try LoopbackPort.free()
+    guard LoopbackPort.withAddress(port, { bind(listener, $0, $1) }) == 0, listen(listener, 8) == 0 else {
       throw POSIXError(.EADDRINUSE)
     }
     self.listener = listener

@@ -42,36 +42,3 @@ struct Caddy {
     }
   }
 }
-
-/// Ports of 127.0.0.1.
-enum LoopbackPort {
-  /// Returns `true` if a server listens at the port.
-  static func isHeard(_ port: UInt16) -> Bool {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    return withAddress(port) { connect(descriptor, $0, $1) } == 0
-  }
-
-  /// Returns a port at which no server listens.
-  static func free() throws -> UInt16 {
-    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
-    defer { close(descriptor) }
-    guard withAddress(0, { bind(descriptor, $0, $1) }) == 0 else { throw POSIXError(.EADDRINUSE) }
-    var address = sockaddr_in()
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    withUnsafeMutableBytes(of: &address) { bytes in
-      _ = getsockname(descriptor, bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self), &length)
-    }
-    return UInt16(bigEndian: address.sin_port)
-  }
-
-  private static func withAddress(_ port: UInt16, _ body: (UnsafePointer<sockaddr>, socklen_t) -> Int32) -> Int32 {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = port.bigEndian
-    address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
-    return withUnsafePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { body($0, socklen_t(MemoryLayout<sockaddr_in>.size)) }
-    }
-  }
-}

@@ -21,22 +21,6 @@ struct PythonQoS {
     try #require(ports.count == 6)
   }
 
-  /// A free port of this host, as an objective has it.
-  static func freePort() throws -> String {
-    let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-    defer { close(listener) }
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) {
-      $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && getsockname(listener, $0, &length) == 0
-      }
-    }
-    try #require(isBound)
-    return "\(UInt16(bigEndian: address.sin_port))"
-  }
-
   /// An objective for this server; numbers are strings, as control servers send them.
   func objective(_ kind: QoSKind, _ parameters: [String: String], group: Int = 0) -> (
     QoSKind, JSONValue

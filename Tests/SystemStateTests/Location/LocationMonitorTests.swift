@@ -28,7 +28,7 @@ import Timing
   }
 
   @Test("The stream goes on when gpsd comes, goes and comes back") func comesBack() async throws {
-    let port = try LineServer.freePort()
+    let port = Int(try LoopbackPort.free())
     let monitor = try LocationMonitor(.gpsd(host: "127.0.0.1", port: port), options())
     let seen = Watcher(monitor.updates(limit: 1000))
     try await seen.until("no gpsd yet") { isUnavailable($0) }
@@ -105,7 +105,7 @@ struct RealGPSDTests {
   @Test("Locations of a receiver arrive, and again after gpsd was killed") func realGPSD() async throws {
     let receiver = try LineServer()
     defer { receiver.close() }
-    let port = try LineServer.freePort()
+    let port = Int(try LoopbackPort.free())
     var options = LocationMonitor.Options()
     options.backoff = Backoff(base: .milliseconds(50), limit: .milliseconds(200))
     let monitor = try LocationMonitor(.gpsd(host: "127.0.0.1", port: port), options)

@@ -69,11 +69,4 @@ final class LineServer: Sendable {
     Glibc.close(listener)
     dropClients()
   }
-
-  /// A port that was free an instant ago, for a program that needs its number.
-  static func freePort() throws -> Int {
-    let server = try LineServer()
-    defer { server.close() }
-    return server.port
-  }
 }

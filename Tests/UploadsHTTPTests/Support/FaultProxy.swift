@@ -1,5 +1,6 @@
 import Foundation
 import Streams
+import SystemTesting
 
 /// Stands between a client and a server and does what networks and servers do on bad days. It notes what the server
 /// answered, whatever of it the client got.
@@ -77,13 +78,13 @@ final class FaultProxy: Sendable {
     before server: UInt16, rate: Int? = nil,
     _ decide: @escaping @Sendable (String, String) -> Fault = { _, _ in .none }
   ) throws {
-    let descriptor = Socket.make()
+    let descriptor = LoopbackPort.makeSocket()
     line = rate.map { SlowLine(rate: $0) }
     // What is on its way waits at the sender.
     var room: Int32 = 16 << 10
     if rate != nil { setsockopt(descriptor, SOL_SOCKET, SO_RCVBUF, &room, socklen_t(MemoryLayout<Int32>.size)) }
-    port = try LoopbackPort.free(1)[0]
-    guard Socket.withAddress(port, { bind(descriptor, $0, $1) }) == 0, listen(descriptor, 64) == 0 else {
+    port = try LoopbackPort.free()
+    guard LoopbackPort.withAddress(port, { bind(descriptor, $0, $1) }) == 0, listen(descriptor, 64) == 0 else {
       throw POSIXError(.EADDRINUSE)
     }
     self.server = server
@@ -183,9 +184,9 @@ final class FaultProxy: Sendable {
 
   /// Sends a request on to the server, and what it answers back.
   private func pass(_ request: Request, from client: Int32, _ fault: Fault) {
-    let backend = Socket.make()
+    let backend = LoopbackPort.makeSocket()
     defer { close(backend) }
-    guard Socket.withAddress(server, { connect(backend, $0, $1) }) == 0 else { return Self.reset(client) }
+    guard LoopbackPort.withAddress(server, { connect(backend, $0, $1) }) == 0 else { return Self.reset(client) }
     let head = request.lines.filter { !$0.lowercased().hasPrefix("connection:") } + ["Connection: close", "", ""]
     Self.write(backend, Array(head.joined(separator: "\r\n").utf8))
     var body = request.body

@@ -21,7 +21,7 @@ struct Moto: Sendable {
   /// Begins one, with a bucket and an account.
   /// - Parameter policy: what the account may do.
   init(policy: String) async throws {
-    port = try LoopbackPort.free(1)[0]
+    port = try LoopbackPort.free()
     let command = UnprivilegedCommand(Self.program, ["-H", "127.0.0.1", "-p", "\(port)"])
     process = try ChildProcess(command.program, command.arguments, output: .discarded, errors: .discarded)
     let transport = try Transport(port: port)

@@ -22,7 +22,7 @@ final class Rclone: Sendable {
     self.folder = folder
     path = folder.path + "/served"
     try FileManager.default.createDirectory(atPath: path + "/bucket", withIntermediateDirectories: true)
-    port = try LoopbackPort.free(1)[0]
+    port = try LoopbackPort.free()
     let command = UnprivilegedCommand(
       Self.program,
       [
