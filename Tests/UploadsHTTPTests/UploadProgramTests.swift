@@ -101,7 +101,7 @@ struct UploadProgramTests {
     let server = try await SeaweedFS.running()
     let file = try folder.file("one.bin", 100, seed: 1)
     let missing = try await upload([file, folder.path + "/two.bin"], "--endpoint", server.address)
-    #expect(missing.status == 65)
+    #expect(missing.status == 69)
     #expect(missing.errors.contains("does not exist"))
     let isFolder = try await upload([folder.path], "--endpoint", server.address)
     #expect(isFolder.status == 65)
