@@ -21,13 +21,15 @@ typedef ssize_t Write(int file, const struct iovec *parts, int count);
 // Whether the last scan of the controller with this file was active. btvirt has one thread.
 static unsigned char is_active[FILES];
 
+static int is_counted(int file) { return file >= 0 && file < FILES; }
+
 // The command LE Set Scan Parameters (0x200b): its kind, the operation, its length, the kind of scan.
 ssize_t read(int file, void *bytes, size_t length) {
   static Read *real;
   if (!real) real = (Read *)dlsym(RTLD_NEXT, "read");
   ssize_t count = real(file, bytes, length);
   const unsigned char *command = bytes;
-  if (count > 4 && file < FILES && command[0] == COMMAND_PACKET && command[1] == 0x0b && command[2] == 0x20)
+  if (count > 4 && is_counted(file) && command[0] == COMMAND_PACKET && command[1] == 0x0b && command[2] == 0x20)
     is_active[file] = command[4] == ACTIVE;
   return count;
 }
@@ -46,7 +48,7 @@ static int is_report(const struct iovec *parts, int count) {
 ssize_t writev(int file, const struct iovec *parts, int count) {
   static Write *real;
   if (!real) real = (Write *)dlsym(RTLD_NEXT, "writev");
-  if (file < FILES && is_active[file] && is_report(parts, count))
+  if (is_counted(file) && is_active[file] && is_report(parts, count))
     nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
   return real(file, parts, count);
 }
