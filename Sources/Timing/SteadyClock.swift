@@ -19,14 +19,15 @@ public struct SteadyClock: Clock {
   /// The resolution of the system's clock.
   public var minimumResolution: Duration { ContinuousClock().minimumResolution }
 
-  /// Waits until an instant of the monotonic clock.
+  /// Waits until an instant of the monotonic clock, and up to `tolerance` longer: then the wait ends with the next other
+  /// one that ends, so that the processor wakes once for both. `nil` is no tolerance.
   /// - Throws: `CancellationError` when the task is cancelled.
   public func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {
     try Task.checkCancellation()
     guard let alarms = Alarms.shared else {
       return try await ContinuousClock().sleep(until: deadline, tolerance: tolerance)
     }
-    try await alarms.wait(until: deadline)
+    try await alarms.wait(until: deadline, tolerance: max(tolerance ?? .zero, .zero))
   }
 }
 
@@ -39,6 +40,7 @@ extension Clock where Self == SteadyClock {
 final class Alarms: Sendable {
   private struct Alarm {
     let deadline: ContinuousClock.Instant
+    let latest: ContinuousClock.Instant
     let id: Int
   }
 
@@ -49,6 +51,17 @@ final class Alarms: Sendable {
     /// The sleeps that were cancelled before they began.
     var cancelled: Set<Int> = []
     var nextID = 0
+
+    /// The instant at which the first alarm may no longer wait for another one.
+    var wakeAt: ContinuousClock.Instant? {
+      guard var first = alarms.last?.latest else { return nil }
+      // No alarm is due later than its latest instant: those of later deadlines need not be looked at.
+      for alarm in alarms.reversed() {
+        if alarm.deadline >= first { break }
+        first = min(first, alarm.latest)
+      }
+      return first
+    }
   }
 
   /// The alarms of this process; `nil` when it may open no descriptor or start no thread.
@@ -59,6 +72,9 @@ final class Alarms: Sendable {
 
   /// The number of sleeps that are kept.
   var count: Int { state.withLock { max($0.alarms.count, $0.sleepers.count, $0.cancelled.count) } }
+
+  /// The instant at which the thread wakes by itself.
+  var wakeAt: ContinuousClock.Instant? { state.withLock(\.wakeAt) }
 
   init?() {
     // The clock of ContinuousClock, which goes on while the machine sleeps.
@@ -72,7 +88,7 @@ final class Alarms: Sendable {
     }
   }
 
-  func wait(until deadline: ContinuousClock.Instant) async throws {
+  func wait(until deadline: ContinuousClock.Instant, tolerance: Duration = .zero) async throws {
     let id = state.withLock { state in
       state.nextID += 1
       return state.nextID
@@ -84,9 +100,12 @@ final class Alarms: Sendable {
         let isCancelled = state.withLock { state in
           if state.cancelled.remove(id) != nil { return true }
           state.sleepers[id] = continuation
-          let place = Self.place(of: deadline, in: state.alarms)
-          state.alarms.insert(Alarm(deadline: deadline, id: id), at: place)
-          if place == state.alarms.count - 1 { set(deadline) }
+          // What has passed is not waited for.
+          let latest = deadline <= .now ? deadline : deadline + tolerance
+          let isFirst = state.wakeAt.map { latest < $0 } ?? true
+          state.alarms.insert(
+            Alarm(deadline: deadline, latest: latest, id: id), at: Self.place(of: deadline, in: state.alarms))
+          if isFirst { set(latest) }
           return false
         }
         if isCancelled { continuation.resume(throwing: CancellationError()) }
@@ -140,7 +159,7 @@ final class Alarms: Sendable {
           state.alarms.removeLast()
           if let sleeper = state.sleepers.removeValue(forKey: last.id) { due.append(sleeper) }
         }
-        if let next = state.alarms.last { set(next.deadline) }
+        if let next = state.wakeAt { set(next) }
         return due
       }
       for sleeper in due { sleeper.resume() }

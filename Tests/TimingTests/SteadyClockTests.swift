@@ -28,6 +28,51 @@ import Testing
     }
   }
 
+  /// Without the other one it would last an hour.
+  @Test("A sleep with a tolerance ends with the next other sleep after its deadline") func tolerance() async throws {
+    let alarms = try #require(Alarms())
+    let deadline = SteadyClock().now + .milliseconds(20)
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for _ in 0..<3 {
+        group.addTask {
+          try await alarms.wait(until: deadline, tolerance: .seconds(3600))
+          #expect(SteadyClock().now >= deadline)
+        }
+      }
+      group.addTask { try await alarms.wait(until: deadline + .milliseconds(1)) }
+      try await group.waitForAll()
+    }
+    // What has passed is not waited for.
+    try await alarms.wait(until: deadline, tolerance: .seconds(3600))
+    #expect(alarms.count == 0)
+  }
+
+  /// Sleeps whose deadlines and tolerances are in seconds from an instant, and when the thread wakes for them.
+  struct Sleeps: Sendable {
+    let all: [(after: Int, tolerance: Int)]
+    let wake: Int
+
+    static let cases = [
+      Self(all: [(0, 10)], wake: 10), Self(all: [(0, 10), (5, 0)], wake: 5), Self(all: [(0, 10), (5, 7)], wake: 10),
+      Self(all: [(0, 0), (0, 10)], wake: 0), Self(all: [(10, 0), (0, 30), (20, 5)], wake: 10),
+      Self(all: [(0, 30), (10, 30), (20, 5)], wake: 25), Self(all: [(40, 0), (0, 30)], wake: 30),
+    ]
+  }
+
+  @Test("The thread sleeps as long as the tolerances allow", arguments: Sleeps.cases)
+  func thread(sleeps: Sleeps) async throws {
+    let alarms = try #require(Alarms())
+    let first = SteadyClock().now + .seconds(3600)
+    let tasks = sleeps.all.map { sleep in
+      Task { try await alarms.wait(until: first + .seconds(sleep.after), tolerance: .seconds(sleep.tolerance)) }
+    }
+    while alarms.count < sleeps.all.count { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(alarms.wakeAt == first + .seconds(sleeps.wake))
+    for task in tasks { task.cancel() }
+    for task in tasks { await #expect(throws: CancellationError.self) { try await task.value } }
+    #expect(alarms.wakeAt == nil)
+  }
+
   @Test("A cancelled sleep ends at once and delays no other") func aCancelledSleepEndsAtOnceAndLetsTheOthersSleep()
     async throws
   {

@@ -3,7 +3,7 @@ import Timing
 
 /// The Bluetooth adapters that the kernel has, with or without a running bluetoothd.
 enum KernelAdapters {
-  /// The interval at which adapters are looked for: 10 s.
+  /// The interval at which adapters are looked for: 10 s, and up to half of it later together with something else.
   private static let interval: Duration = .seconds(10)
 
   /// A Boolean value that indicates whether there is an adapter.
@@ -23,7 +23,7 @@ enum KernelAdapters {
       let now = exist
       if now != last { await change(now) }
       last = now
-      do { try await Task.sleep(for: interval, clock: .steady) } catch { return }
+      do { try await Task.sleep(for: interval, tolerance: interval / 2, clock: .steady) } catch { return }
     }
   }
 }
