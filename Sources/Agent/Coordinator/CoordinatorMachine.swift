@@ -218,9 +218,11 @@ extension CoordinatorMachine {
   /// The instant of the next request for work, or `nil` while something else has to come first.
   var nextPull: Duration? {
     guard isActive, connection.isConnected, heartbeat.isFresh(at: now), let next = work.nextPull else { return nil }
+    guard let last = heartbeat.history.last else { return next }
     // By then the connection of the heartbeat is free again, and no second one costs another handshake.
-    guard isSparing, let last = heartbeat.history.last else { return next }
-    return max(next, last + HeartbeatMachine.sparingPause)
+    if isSparing { return max(next, last + HeartbeatMachine.sparingPause) }
+    guard work.isAsleep(at: now), next > last else { return next }
+    return nextControl.map { max(next, $0) }
   }
 
   /// The instant at which the oldest result is sent, or `nil` while something else has to come first.

@@ -90,8 +90,8 @@ struct WorkMachine: Sendable {
   static let restingInterval: Duration = .seconds(5)
   /// The time without a task after which requests are spaced by ``restingInterval``.
   static let restsAfter: Duration = .seconds(60)
-  /// The interval between requests for work after ten minutes without a task: 15 s, that of heartbeats.
-  static let sleepingInterval = HeartbeatMachine.interval
+  /// The least interval between requests for work after ten minutes without a task, when each follows a heartbeat: 10 s.
+  static let sleepingInterval: Duration = .seconds(10)
   /// The time without a task after which requests are spaced by ``sleepingInterval``.
   static let sleepsAfter: Duration = .seconds(600)
   /// The interval between requests for work while traffic is to be spared, which is that of heartbeats then.
@@ -113,6 +113,8 @@ struct WorkMachine: Sendable {
   private var lastTask: Duration?
   /// The instant from which there was no task; `nil` before the first request and while there is one.
   private var idleSince: Duration?
+  /// A Boolean value that indicates whether the next request for work does not wait for a heartbeat.
+  private var isUrged = false
 
   /// Creates a state machine without a task.
   init(agentID: String, policy: AssignmentPolicy) {
@@ -126,6 +128,10 @@ struct WorkMachine: Sendable {
   /// The instant at which work may be asked for, or `nil` while that is done or there is a task.
   var nextPull: Duration? { if case .idle(let until) = state { until } else { nil } }
 
+  /// Returns `true` if there was no task for so long that a request for one follows a heartbeat: the processor wakes once
+  /// for both, and they share a connection.
+  func isAsleep(at now: Duration) -> Bool { !isUrged && idleSince.map { now - $0 >= Self.sleepsAfter } ?? false }
+
   /// Handles an event.
   /// - Returns: The actions to perform, in this order.
   mutating func handle(_ event: Event, at now: Duration, in conditions: Conditions) -> [Action] {
@@ -137,6 +143,7 @@ struct WorkMachine: Sendable {
       // Work that was cancelled may end late, while there is another task.
       if case .working(let job) = state, job.task.id == id { return finish(job, work, at: now, conditions) }
     case .askNow:
+      isUrged = true
       switch state {
       case .idle: state = .idle(until: now)
       case .pulling: break
@@ -163,6 +170,7 @@ struct WorkMachine: Sendable {
     self.model = model
     guard isReadyNow else { return }
     // The delay until the next request was that for an engine that is not ready.
+    isUrged = true
     switch state {
     case .idle(let until): state = .idle(until: min(until, now))
     case .pulling: break
@@ -242,6 +250,7 @@ struct WorkMachine: Sendable {
     }
     counters.held = nil
     if idleSince == nil { idleSince = now }
+    isUrged = false
     state = .pulling
     return [.pull]
   }

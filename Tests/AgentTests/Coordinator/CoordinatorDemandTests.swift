@@ -15,9 +15,10 @@ import Timing
   private func requests(_ bench: inout CoordinatorBench, until end: Duration) -> [(Duration, CoordinatorMachine.Call)] {
     var sent: [(Duration, CoordinatorMachine.Call)] = []
     while let next = bench.machine.wakeAt, next <= end {
-      for call in bench.wait().calls {
+      var calls = bench.wait().calls
+      while let call = calls.popLast() {
         sent.append((bench.now, call))
-        _ = bench.hear(call, 200, call == .pull ? #"{"subtask":null}"# : Self.taken, after: .zero)
+        calls += bench.hear(call, 200, call == .pull ? #"{"subtask":null}"# : Self.taken, after: .zero).calls
       }
     }
     return sent
@@ -38,6 +39,25 @@ import Timing
     _ = bench.hear(.pull, 200, #"{"subtask":{"id":"s","taskId":"T","input":"x"}}"#)
     _ = bench.on(.worked("s", .answered("a fine answer")), after: .seconds(2))
     #expect(bench.machine.work.nextPull.map { $0 - bench.now } == .milliseconds(1200))
+  }
+
+  @Test("After ten minutes without a task each request for one follows a heartbeat, except one that is asked for")
+  func itSleeps() {
+    var bench = CoordinatorBench()
+    bench.connect()
+    let began = bench.now
+    _ = bench.hear(.pull, 200, #"{"subtask":null}"#, after: .zero)
+    let sent = requests(&bench, until: began + .seconds(900)).filter { $0.0 - began > .seconds(620) }
+    #expect(sent.count > 30)
+    for (index, (instant, call)) in sent.enumerated() where call == .pull && index > 0 {
+      #expect(sent[index - 1] == (instant, .heartbeat))
+    }
+    // A heartbeat that is not answered leads to none.
+    #expect(bench.wait().calls == [.heartbeat])
+    #expect(
+      bench.on(.ended(.heartbeat, .none(CoordinatorTransportError("no answer", mayHaveArrived: true)))).calls.isEmpty)
+    #expect(bench.on(.askNow).calls.contains(.pull))
+    #expect(bench.hear(.pull, 200, #"{"subtask":null}"#).calls.isEmpty)
   }
 
   @Test(
