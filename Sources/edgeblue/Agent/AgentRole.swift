@@ -33,6 +33,7 @@ struct AgentRole: Sendable {
       if let manager = ServiceManager() {
         group.addTask { await AgentService(manager: manager, runner: runner).run() }
       }
+      group.addTask { await CodePages.keepReleasing() }
       group.addTask { await KernelAdapters.follow { await runner.take(hasBluetooth: $0) } }
       group.addTask { for await update in lifecycle.updates() { await runner.take(update.snapshot) } }
       if let messages { group.addTask { try await messages.run(following: lifecycle.updates()) } }

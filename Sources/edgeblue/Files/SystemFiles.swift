@@ -10,8 +10,15 @@ enum SystemFiles {
 
   /// Returns the text of a file; `nil` if it cannot be read, for whatever reason, or has 1 MiB or more.
   static func text(of path: String) -> String? {
-    guard let data = FileManager.default.contents(atPath: path), data.count < 1 << 20 else { return nil }
-    return String(decoding: data, as: UTF8.self)
+    guard let file = FileHandle(forReadingAtPath: path) else { return nil }
+    var data = Data()
+    do {
+      // A file of /proc has no size, and gives no more than a page at a time.
+      while data.count < 1 << 20, let more = try file.read(upToCount: 1 << 16), !more.isEmpty { data += more }
+    } catch {
+      return nil
+    }
+    return data.count < 1 << 20 ? String(decoding: data, as: UTF8.self) : nil
   }
 
   /// Returns the target of a symbolic link; `nil` if there is none.
