@@ -1,4 +1,7 @@
+internal import DurableFiles
 internal import ErrorReporting
+internal import FoundationEssentials
+internal import Streams
 internal import Timing
 
 extension UploadQueue {
@@ -19,17 +22,62 @@ extension UploadQueue {
     try reconcile()
   }
 
-  /// Polls the store for changes made by other processes.
+  /// Looks for changes made by other processes: after each change of the store's log, which is watched, and besides now and
+  /// then; every ``Options/pollInterval`` where the log cannot be watched.
   func followStore() async {
-    while true {
-      do { try await clock.sleep(for: options.pollInterval) } catch { return }
-      keep("read the queue", isWrite: false) { () throws(UploadsError) in
-        let present = try store.version()
-        guard present != version else { return }
-        version = present
-        try reconcile()
-        store.feed.publish(.itemsChanged)
+    let changed = WakeSignal()
+    let watch = watchStore()
+    // What has changed before the watch began.
+    changed.signal()
+    await withDiscardingTaskGroup { group in
+      group.addTask {
+        if let watch { for await _ in watch.changes { changed.signal() } }
+        // Its folder has been renamed, or there is no watch.
+        await self.look(every: self.options.pollInterval)
       }
+      group.addTask { await self.look(every: max(self.options.pollInterval, Self.checkInterval)) }
+      for await _ in changed.signals {
+        // A change is in the log before it is on disk, and is seen after that.
+        for _ in 0..<Self.looks {
+          look()
+          do { try await clock.sleep(for: options.pollInterval) } catch { break }
+        }
+      }
+      group.cancelAll()
+    }
+  }
+
+  /// The number of looks after a change of the log: 10, which are 5 s.
+  private static let looks = 10
+  /// The interval at which a store that is watched is looked at all the same: 30 s.
+  private static let checkInterval: Duration = .seconds(30)
+
+  private func look() {
+    keep("read the queue", isWrite: false) { () throws(UploadsError) in
+      let present = try store.version()
+      guard present != version else { return }
+      version = present
+      try reconcile()
+      store.feed.publish(.itemsChanged)
+    }
+  }
+
+  private func look(every interval: Duration) async {
+    while true {
+      do { try await clock.sleep(for: interval) } catch { return }
+      look()
+    }
+  }
+
+  /// Watches the store's log; `nil` if the kernel grants no watch.
+  private func watchStore() -> FolderWatch? {
+    let file = URL(filePath: store.path)
+    do throws(FileError) {
+      return try FolderWatch(
+        path: file.deletingLastPathComponent().path, names: [file.lastPathComponent + "-wal"], reportsWrites: true)
+    } catch {
+      logger.info("\(error); the queue is looked at every \(options.pollInterval)")
+      return nil
     }
   }
 

@@ -8,6 +8,9 @@ extension UploadQueue {
     /// The number and length of the requests that a file is sent in.
     public var plan = UploadPlan()
     /// The interval at which the queue looks for changes made by other processes; default: 500 ms.
+    ///
+    /// It watches its file, and looks so often only after a change, ten times, and else every 30 s. Where it cannot watch
+    /// the file, it always looks at this interval.
     public var pollInterval = Duration.milliseconds(500)
     /// A Boolean value that indicates whether the queue waits while another process uploads it, and continues when that
     /// process stops, instead of throwing `.alreadyRunning`; default: `false`.
