@@ -15,8 +15,11 @@ struct AgentUploads: Sendable {
   /// The reason why the queue has stopped, if it has.
   private let failure = Lock<String?>(nil)
 
-  /// The interval at which the status is polled for changes.
+  /// The interval at which the status is polled while it changes: 2 s.
   private static let interval = Duration.seconds(2)
+  /// The interval while it does not, and no item is added or changed: 10 s, and up to half of it later together with
+  /// something else.
+  private static let restingInterval = Duration.seconds(10)
   /// The delay after which a failed queue, for example after a disk error, restarts.
   private static let pause = Duration.seconds(30)
 
@@ -76,19 +79,32 @@ struct AgentUploads: Sendable {
     }
   }
 
-  /// Counting all items is slow, so it happens only after a change.
   private func tell(_ runner: ModeRunner) async {
-    var seen: (status: UploadQueue.Status, version: Int64?, problem: String?)?
-    while !Task.isCancelled {
-      let status = await queue.status
-      // The report contains the error of a store that cannot be read.
-      let version = try? queue.store.version()
-      let problem = await problem
-      if seen?.status != status || seen?.version != version || seen?.problem != problem || seen == nil {
-        seen = (status, version, problem)
-        await runner.take(await report().agentStatus)
+    let changed = WakeSignal()
+    changed.signal()
+    await withDiscardingTaskGroup { group in
+      group.addTask { for await _ in queue.updates(limit: 1) { changed.signal() } }
+      group.addTask { await changed.signal(every: Self.restingInterval) }
+      var seen: Seen?
+      for await _ in changed.signals {
+        let status = await queue.status
+        // The report contains the error of a store that cannot be read.
+        let now = Seen(status: status, version: try? queue.store.version(), problem: await problem)
+        // Counting all items is slow, so it happens only after a change.
+        let isChanged = now != seen
+        if isChanged { await runner.take(await report().agentStatus) }
+        seen = now
+        do { try await Task.sleep(for: Self.interval, clock: .steady) } catch { break }
+        if isChanged || !status.running.isEmpty { changed.signal() }
       }
-      do { try await Task.sleep(for: Self.interval, clock: .steady) } catch { return }
+      group.cancelAll()
     }
+  }
+
+  /// What the last status was made of.
+  private struct Seen: Equatable {
+    let status: UploadQueue.Status
+    let version: Int64?
+    let problem: String?
   }
 }

@@ -17,7 +17,7 @@ actor SegmentSources {
   /// The problems of each folder when it was last read.
   private var folders: [String: [String]] = [:]
 
-  /// The interval at which folders are looked at.
+  /// The interval at which folders are looked at, and up to half of it later together with something else.
   static let interval = Duration.seconds(20)
 
   init(_ store: QueueStore) { self.store = store }
@@ -33,7 +33,7 @@ actor SegmentSources {
       told.formIntersection(found)
       for problem in found where told.insert(problem).inserted { await tell(problem) }
       guard isRepeated else { return }
-      do { try await Task.sleep(for: Self.interval, clock: .steady) } catch { return }
+      do { try await Task.sleep(for: Self.interval, tolerance: Self.interval / 2, clock: .steady) } catch { return }
     } while true
   }
 
