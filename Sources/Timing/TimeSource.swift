@@ -12,13 +12,13 @@
 /// ```
 public struct TimeSource: Sendable {
   private let read: @Sendable () -> Duration
-  private let wait: @Sendable (Duration) async throws -> Void
+  private let wait: @Sendable (_ instant: Duration, _ tolerance: Duration) async throws -> Void
 
   /// Creates a source from a clock, whose present instant becomes the origin.
   public init<C: Clock>(_ clock: C) where C.Duration == Duration {
     let origin = clock.now
     read = { origin.duration(to: clock.now) }
-    wait = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: .zero) }
+    wait = { try await clock.sleep(until: origin.advanced(by: $0), tolerance: $1) }
   }
 
   /// The system's monotonic clock, suspended time included (`CLOCK_BOOTTIME`).
@@ -29,9 +29,14 @@ public struct TimeSource: Sendable {
 
   /// Waits until an instant; returns at once when it has passed.
   /// - Throws: `CancellationError` when the task is cancelled.
-  public func sleep(until instant: Duration) async throws { try await wait(instant) }
+  public func sleep(until instant: Duration) async throws { try await wait(instant, .zero) }
 
   /// Waits for a duration; returns at once when it is zero or negative.
+  /// - Parameters:
+  ///   - duration: The least duration.
+  ///   - tolerance: How much longer the wait may last, to end together with another one; see ``SteadyClock``.
   /// - Throws: `CancellationError` when the task is cancelled.
-  public func sleep(for duration: Duration) async throws { try await wait(now + duration) }
+  public func sleep(for duration: Duration, tolerance: Duration = .zero) async throws {
+    try await wait(now + duration, tolerance)
+  }
 }

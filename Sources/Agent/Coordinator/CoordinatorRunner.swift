@@ -190,7 +190,14 @@ public actor CoordinatorRunner: ComputeRunner {
       let model = await options.model()
       if Task.isCancelled { return }
       handle(.model(model))
-      do { try await options.time.sleep(for: model.isReady ? .seconds(30) : .seconds(5)) } catch { return }
+      // Without tasks for long, less often, and together with a heartbeat.
+      let isAsleep = model.isReady && machine.work.isAsleep(at: options.time.now)
+      let interval: Duration = model.isReady ? .seconds(isAsleep ? 50 : 30) : .seconds(5)
+      do {
+        try await options.time.sleep(for: interval, tolerance: isAsleep ? HeartbeatMachine.interval : .zero)
+      } catch {
+        return
+      }
     }
   }
 
