@@ -27,7 +27,9 @@ struct AgentHeartbeats: Sendable {
     guard task == .runtime else { return }
     while status.withLock({ $0?.wantsBackgroundTasks }) != false {
       // A run that is cancelled between two heartbeats has completed its work.
-      do { try await options.time.sleep(for: AgentTask.interval) } catch { return }
+      let interval = AgentTask.interval
+      // The service sends the heartbeats; this waits for one.
+      do { try await options.time.sleep(for: interval, tolerance: interval / 2) } catch { return }
       try await requestHeartbeat()
     }
   }

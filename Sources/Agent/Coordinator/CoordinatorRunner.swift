@@ -92,7 +92,7 @@ public actor CoordinatorRunner: ComputeRunner {
   var disk: Disk
   var calls = Calls()
   var work: Task<Void, Never>?
-  private var wake: Task<Void, Never>?
+  private var alarm: (instant: Duration?, task: Task<Void, Never>?) = (nil, nil)
   var run: Run?
   /// The start of the outage whose reason was looked for.
   private var examined: Duration?
@@ -208,16 +208,25 @@ public actor CoordinatorRunner: ComputeRunner {
     machine.isSparing = options.network.isSparing()
     for action in machine.handle(event, at: options.time.now, random: options.random()) { perform(action) }
     if machine.isSettled, !machine.isActive { settled.signal() }
-    wake?.cancel()
-    wake = machine.wakeAt.map { instant in
+    setAlarm(machine.wakeAt)
+    publisher.publish(machine, client)
+    examine()
+  }
+
+  /// Handles a tick at an instant; a later call replaces it.
+  private func setAlarm(_ instant: Duration?) {
+    guard instant != alarm.instant else { return }
+    alarm.task?.cancel()
+    let task = instant.map { instant in
       Task {
         do { try await options.time.sleep(until: instant) } catch { return }
         // The task may have been cancelled while it was woken.
-        if !Task.isCancelled { handle(.tick) }
+        if Task.isCancelled { return }
+        alarm = (nil, nil)
+        handle(.tick)
       }
     }
-    publisher.publish(machine, client)
-    examine()
+    alarm = (instant, task)
   }
 
   /// Sends the next request now, also if the coordinator has refused this machine. The service must run, or be run next.

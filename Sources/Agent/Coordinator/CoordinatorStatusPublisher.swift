@@ -13,19 +13,22 @@ struct CoordinatorStatusPublisher {
   private var lastHeartbeat: WallInstant?
   private var nextHeartbeat: WallInstant?
   private var unreachableSince: WallInstant?
+  /// The status that was published last.
+  private var last: CoordinatorStatus?
   /// The reason why the coordinator cannot be reached.
   var reason: UnreachableReason?
 
   /// Creates a publisher that yields to a stream.
   init(_ source: BoundedStream<CoordinatorStatus>.Source) { self.source = source }
 
-  /// Publishes the present status.
+  /// Publishes the present status, if it has changed: each reader wakes for it.
   mutating func publish(_ machine: CoordinatorMachine, _ client: CoordinatorClient) {
     let options = client.options
     lastHeartbeat = Self.wall(machine.heartbeat.history.last, lastHeartbeat, options)
     // A machine that is refused asks again when the user, or the end of the delay, starts the service again.
     let next = machine.nextControl ?? (machine.isActive ? nil : machine.connection.refusal?.until)
-    nextHeartbeat = Self.wall(next, nextHeartbeat, options)
+    // While one is under way, its own instant stays.
+    if next != nil || !machine.isActive { nextHeartbeat = Self.wall(next, nextHeartbeat, options) }
     unreachableSince = Self.wall(machine.connection.unreachableSince, unreachableSince, options)
     var status = CoordinatorStatus(
       address: client.transport.address, agentID: client.identity.agentID,
@@ -44,6 +47,8 @@ struct CoordinatorStatusPublisher {
     status.resultsUnwanted = machine.outbox.rejected
     status.dropReasons = counters.drops.counts
     status.heldBecause = machine.isActive ? counters.held : nil
+    guard status != last else { return }
+    last = status
     source.yield(status)
   }
 

@@ -51,7 +51,9 @@ extension PhoneService {
       }
       await perform(machine.expire(at: time.now))
       do {
-        try await time.sleep(for: configuration.status.pollInterval)
+        let interval = configuration.status.pollInterval
+        // At rest it waits for something else that wakes the processor.
+        try await time.sleep(for: interval, tolerance: rests ? interval * 2 : .zero)
       } catch {
         return  // cancelled
       }
