@@ -94,8 +94,8 @@ struct MessagesMistakesTests {
       #expect(outcome.errors.contains("\(path) is no segment of messages"))
     }
     let absent = try await edgeblue("open \(folder)/absent --keys \(folder)/keys")
-    #expect(absent.status == 65)
-    #expect(absent.errors.contains("\(folder)/absent: No such file or directory"))
+    #expect(absent.status == 69)
+    #expect(absent.errors.contains("reading \(folder)/absent: No such file or directory"))
     // A collector may be about to append the rest.
     try Data(count: 774).write(to: URL(filePath: "\(folder)/messages-00000001.part"))
     let growing = try await edgeblue("open \(folder)/messages-00000001.part --keys \(folder)/keys")

@@ -1,4 +1,5 @@
 import ArgumentParser
+import DurableFiles
 import Foundation
 import MessageSending
 
@@ -56,9 +57,7 @@ struct MessagesOpenCommand: AsyncParsableCommand {
 
   private static func segments(_ path: String) throws -> [String] {
     var status = stat()
-    guard stat(path, &status) == 0 else {
-      throw Failure("\(path): \(String(cString: strerror(errno)))", status: .badInput)
-    }
+    guard stat(path, &status) == 0 else { throw FileError("reading \(path)") }
     if status.st_mode & S_IFMT == S_IFDIR { return try MessageSegments.paths(in: path) }
     // A segment that still grows may end with a part of a message; a device may never end.
     let isWhole = Int(status.st_size) % SealedMessage.byteCount == 0 || path.hasSuffix(".part")
