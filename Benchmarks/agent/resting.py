@@ -35,7 +35,10 @@ class Coordinator(http.server.BaseHTTPRequestHandler):
         if self.path == "/pull":
             self.answer({"subtask": self.tasks.pop() if self.tasks else None})
         elif self.path == "/api/generate":
-            self.answer({"model": MODEL, "response": "A short reply. " * 40, "done": True, "done_reason": "stop"})
+            # Not at once, and another text each time: the agent takes no more tasks when its results look made up.
+            time.sleep(3)
+            text = f"This is reply {self.calls[self.path]}. " + "It has some words. " * 40
+            self.answer({"model": MODEL, "response": text, "done": True, "done_reason": "stop"})
         else:
             self.answer(self.answers.get(self.path))
 
