@@ -1,11 +1,14 @@
 """Agents that wait: what they wait for, and what they need meanwhile. For `run` and `soak` beside it."""
 
+import contextlib
 import http.server
 import json
 import os
 import pathlib
 import subprocess
 import sys
+import tempfile
+import threading
 import time
 
 MODES = {"off": "Off", "on": "On", "bluetooth-local": "Bluetooth Local"}
@@ -85,10 +88,27 @@ class Bus:
             process.wait(10)
 
 
-def agent_command(edgeblue, bus, state, url):
-    """The agent with everything of it on loopback."""
-    command = [edgeblue, "agent", "--bus", bus, "--state", state, "--access", "open"]
-    return command + ["--engine", "ollama", "--engine-url", url, "--coordinator", url]
+@contextlib.contextmanager
+def agents(edgeblue, radio):
+    """The address of the coordinator and model server, and an agent in each mode by the mode's title, until they end."""
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Coordinator)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    url = f"http://127.0.0.1:{server.server_port}"
+    with contextlib.ExitStack() as stack:
+        stack.callback(server.shutdown)
+        processes = {}
+        for mode, title in MODES.items():
+            bus = Bus(radio)
+            stack.callback(bus.end)
+            state = stack.enter_context(tempfile.TemporaryDirectory())
+            choose(mode, state)
+            command = [edgeblue, "agent", "--bus", bus.address, "--state", state, "--access", "open"]
+            command += ["--engine", "ollama", "--engine-url", url, "--coordinator", url]
+            environment = dict(os.environ, DBUS_SYSTEM_BUS_ADDRESS=bus.address)
+            processes[title] = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+            stack.callback(processes[title].wait, 30)
+            stack.callback(processes[title].terminate)
+        yield url, processes
 
 
 def choose(mode, state):

@@ -16,7 +16,8 @@ import Timing
     var sent: [(Duration, CoordinatorMachine.Call)] = []
     while let next = bench.machine.wakeAt, next <= end {
       var calls = bench.wait().calls
-      while let call = calls.popLast() {
+      while !calls.isEmpty {
+        let call = calls.removeFirst()
         sent.append((bench.now, call))
         calls += bench.hear(call, 200, call == .pull ? #"{"subtask":null}"# : Self.taken, after: .zero).calls
       }
