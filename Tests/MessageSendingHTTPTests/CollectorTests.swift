@@ -172,8 +172,7 @@ import Testing
   func throughASOCKSServer() async throws {
     try await removing {
       try await collecting { collector, port in
-        // A port that was free a moment ago.
-        let proxyPort = try RawServer { _, _ in [] }.port
+        let proxyPort = try LoopbackPort.free()
         let proxy = try ChildProcess("microsocks", ["-i", "127.0.0.1", "-p", "\(proxyPort)"], errors: .kept)
         let transport = try HTTPMessageTransport(
           "http://127.0.0.1:\(port)", options: .init(proxy: "socks5://127.0.0.1:\(proxyPort)"))

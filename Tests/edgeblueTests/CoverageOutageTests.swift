@@ -23,24 +23,22 @@ struct CoverageOutageTests {
     try "keyofpings label\n".write(toFile: folder + "/keys", atomically: true, encoding: .utf8)
   }
 
-  /// Starts a server, at a free port unless it had one, and waits until it serves.
-  /// - Parameter member: The member of its first line that has the port.
-  private func serve(_ words: [String], port: Int, _ member: String) async throws -> (process: ChildProcess, port: Int)
-  {
+  /// Starts a server, and waits until it serves.
+  private func serve(_ words: [String], port: UInt16) async throws -> ChildProcess {
     let process = try ChildProcess(
       program, words + ["--port", "\(port)", "--key-file", folder + "/keys", "--json"], errors: .discarded)
     let line = try await process.firstLine()
-    return (process, try #require(field(member, of: line).flatMap { Int($0) }, "\(line)"))
+    try #require(field("event", of: line) == "serving", "\(line)")
+    return process
   }
 
-  private func servePings(port: Int = 0) async throws -> (process: ChildProcess, port: Int) {
-    // A free port for UDP is another one than that for TCP.
-    try await serve(["speedtest", "serve", "--address", "127.0.0.1"], port: port, "pingPort")
+  private func servePings(port: UInt16) async throws -> ChildProcess {
+    try await serve(["speedtest", "serve", "--address", "127.0.0.1"], port: port)
   }
 
-  private func serveControl(pings: Int, port: Int = 0) async throws -> (process: ChildProcess, port: Int) {
+  private func serveControl(pings: UInt16, port: UInt16) async throws -> ChildProcess {
     let words = ["coverage", "serve", "--ping-host", "127.0.0.1", "--ping-port", "\(pings)"]
-    return try await serve(words + ["--state", folder + "/server"], port: port, "port")
+    return try await serve(words + ["--state", folder + "/server"], port: port)
   }
 
   /// Reads what a run prints until a kind of event, and returns a field of that.
@@ -53,25 +51,27 @@ struct CoverageOutageTests {
 
   @Test("A run whose servers are killed and come back goes on in another session, and all its fences arrive once")
   func anOutage() async throws {
-    let pings = try await servePings()
-    let control = try await serveControl(pings: pings.port)
+    // Both come back at their ports, which no other program may take meanwhile.
+    let ports = try LoopbackPort.free(2)
+    let pings = try await servePings(port: ports[0])
+    let control = try await serveControl(pings: ports[0], port: ports[1])
     let run = try ChildProcess(
       program,
       [
-        "coverage", "run", "--control", "http://127.0.0.1:\(control.port)", "--track", track, "--track-speed", "12",
+        "coverage", "run", "--control", "http://127.0.0.1:\(ports[1])", "--track", track, "--track-speed", "12",
         "--state", folder + "/state", "--json",
       ], errors: .discarded)
     defer { run.kill() }
     var sessions = [try await event("session", "session", of: run)]
     while try await event("status", "answered", of: run) == "0" {}
-    control.process.kill()
-    pings.process.kill()
+    control.kill()
+    pings.kill()
     #expect(try await event("problem", "reason", of: run).contains("no server responds"))
     // The pings come back later: with them, the first session would be as good as before.
-    let secondControl = try await serveControl(pings: pings.port, port: control.port)
+    let secondControl = try await serveControl(pings: ports[0], port: ports[1])
     sessions.append(try await event("session", "session", of: run))
-    let secondPings = try await servePings(port: pings.port)
-    defer { for server in [secondControl, secondPings] { server.process.kill() } }
+    let secondPings = try await servePings(port: ports[0])
+    defer { for server in [secondControl, secondPings] { server.kill() } }
     // At the second one there are fences of this session, with pings.
     for _ in 1...2 { _ = try await event("status", "fences", of: run) }
     run.signal(SIGINT)

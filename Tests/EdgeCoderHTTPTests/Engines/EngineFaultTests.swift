@@ -1,7 +1,6 @@
 import EdgeCoder
 import EdgeCoderHTTP
-import NIOCore
-import NIOPosix
+import SystemTesting
 import Testing
 
 @Suite("Faults below the protocols of both engines", .timeLimit(.minutes(5))) struct EngineFaultTests {
@@ -37,12 +36,7 @@ import Testing
   @Test("An address without a server is unreachable", arguments: Kind.allCases) func nobodyListens(kind: Kind)
     async throws
   {
-    // A port that was free a moment ago; nothing else on this machine is handed it at once.
-    let closed = try await ServerBootstrap(group: .singletonMultiThreadedEventLoopGroup)
-      .bind(host: "127.0.0.1", port: 0).get()
-    let port = closed.localAddress?.port ?? 0
-    try await closed.close()
-    let engine = try kind.engine(url: "http://127.0.0.1:\(port)", limits: .patient)
+    let engine = try kind.engine(url: "http://127.0.0.1:\(LoopbackPort.free())", limits: .patient)
     let error = await #expect(throws: EngineError.self) {
       _ = try await collect(engine.generate(.init(prompt: "hi", maxTokens: 5)))
     }

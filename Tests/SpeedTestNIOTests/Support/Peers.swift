@@ -61,26 +61,14 @@ struct BoundSockets {
   let port: Int
 
   init() throws {
-    stream = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    stream = LoopbackPort.makeSocket()
     datagram = socket(AF_INET, Int32(SOCK_DGRAM.rawValue), 0)
-    let free = try Self.bind(stream, port: 0)
-    port = try Self.bind(datagram, port: free)
-    try #require(listen(stream, 16) == 0)
-  }
-
-  private static func bind(_ descriptor: Int32, port: Int) throws -> Int {
-    var address = sockaddr_in()
-    address.sin_family = sa_family_t(AF_INET)
-    address.sin_port = in_port_t(port).bigEndian
-    address.sin_addr.s_addr = in_addr_t(0x7f00_0001).bigEndian
-    var size = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let isBound = withUnsafeMutablePointer(to: &address) { pointer in
-      pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-        Glibc.bind(descriptor, pointer, size) == 0 && getsockname(descriptor, pointer, &size) == 0
-      }
+    let port = try LoopbackPort.free()
+    for descriptor in [stream, datagram] {
+      try #require(LoopbackPort.withAddress(port) { bind(descriptor, $0, $1) } == 0)
     }
-    try #require(isBound)
-    return Int(in_port_t(bigEndian: address.sin_port))
+    try #require(listen(stream, 16) == 0)
+    self.port = Int(port)
   }
 }
 

@@ -7,7 +7,8 @@ final class PythonControl: Sendable {
   let folder = NSTemporaryDirectory() + "edgeblue-control-\(UUID().uuidString)"
   private let measurement: PythonServer
   private let process: ChildProcess
-  let port: Int
+  /// A port that no other program takes while the server restarts.
+  private let port: UInt16
 
   /// Starts both.
   /// - Parameters:
@@ -17,7 +18,8 @@ final class PythonControl: Sendable {
     try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
     try Data(objectives().utf8).write(to: URL(filePath: folder + "/objectives.json"))
     measurement = try await PythonServer([])
-    (process, port) = try await Self.start(folder, measurement.port, 0, arguments)
+    port = try LoopbackPort.free()
+    process = try await Self.start(folder, measurement.port, port, arguments)
   }
 
   deinit {
@@ -29,19 +31,20 @@ final class PythonControl: Sendable {
   func restarted(_ arguments: [String] = []) async throws -> ChildProcess {
     process.kill()
     await process.wait()
-    return try await Self.start(folder, measurement.port, port, arguments).0
+    return try await Self.start(folder, measurement.port, port, arguments)
   }
 
   private static func start(
-    _ folder: String, _ measurement: Int, _ port: Int, _ arguments: [String]
-  ) async throws -> (ChildProcess, Int) {
+    _ folder: String, _ measurement: Int, _ port: UInt16, _ arguments: [String]
+  ) async throws -> ChildProcess {
     let process = try ChildProcess(
       "python3",
       [
         Peers.path("control_server.py"), "--measurement", "\(measurement)", "--port", "\(port)", "--state",
         folder + "/server.json", "--log", folder + "/log", "--objectives", folder + "/objectives.json",
       ] + arguments, errors: .discarded)
-    return (process, try #require(Int(try await process.firstLine())))
+    try #require(Int(try await process.firstLine()) != nil)
+    return process
   }
 
   var url: String { "http://127.0.0.1:\(port)" }
