@@ -41,6 +41,11 @@ struct CoverageOutageTests {
     return try await serve(words + ["--state", folder + "/server"], port: port)
   }
 
+  private func startRun(control: UInt16) throws -> ChildProcess {
+    let words = ["coverage", "run", "--control", "http://127.0.0.1:\(control)", "--state", folder + "/state", "--json"]
+    return try ChildProcess(program, words + ["--track", track, "--track-speed", "12"], errors: .discarded)
+  }
+
   /// Reads what a run prints until a kind of event, and returns a field of that.
   private func event(_ name: String, _ member: String, of run: ChildProcess) async throws -> String {
     while true {
@@ -55,12 +60,7 @@ struct CoverageOutageTests {
     let ports = try LoopbackPort.free(2)
     let pings = try await servePings(port: ports[0])
     let control = try await serveControl(pings: ports[0], port: ports[1])
-    let run = try ChildProcess(
-      program,
-      [
-        "coverage", "run", "--control", "http://127.0.0.1:\(ports[1])", "--track", track, "--track-speed", "12",
-        "--state", folder + "/state", "--json",
-      ], errors: .discarded)
+    let run = try startRun(control: ports[1])
     defer { run.kill() }
     var sessions = [try await event("session", "session", of: run)]
     while try await event("status", "answered", of: run) == "0" {}
