@@ -76,6 +76,14 @@ final class Alarms: Sendable {
   /// The instant at which the thread wakes by itself.
   var wakeAt: ContinuousClock.Instant? { state.withLock(\.wakeAt) }
 
+  /// The time until the kernel's timer ends; `nil` if it is stopped.
+  var timeLeft: Duration? {
+    var time = itimerspec()
+    timerfd_gettime(timer, &time)
+    let left = Duration.seconds(time.it_value.tv_sec) + .nanoseconds(time.it_value.tv_nsec)
+    return left > .zero ? left : nil
+  }
+
   init?() {
     // The clock of ContinuousClock, which goes on while the machine sleeps.
     timer = timerfd_create(CLOCK_BOOTTIME, Int32(TFD_CLOEXEC))
@@ -121,9 +129,14 @@ final class Alarms: Sendable {
         state.cancelled.insert(id)
         return nil
       }
-      // Among those of the same instant; the timer may stay, it then wakes the thread for nothing.
+      // Among those of the same instant.
       let place = Self.place(of: deadline, in: state.alarms)
-      if let index = state.alarms[place...].firstIndex(where: { $0.id == id }) { state.alarms.remove(at: index) }
+      if let index = state.alarms[place...].firstIndex(where: { $0.id == id }) {
+        let wakeAt = state.wakeAt
+        state.alarms.remove(at: index)
+        // Or the thread would wake for nothing, which costs more than a system call.
+        if state.wakeAt != wakeAt { set(state.wakeAt) }
+      }
       return sleeper
     }
     sleeper?.resume(throwing: CancellationError())
@@ -140,11 +153,14 @@ final class Alarms: Sendable {
     return low
   }
 
-  private func set(_ deadline: ContinuousClock.Instant) {
-    let wait = max(ContinuousClock.now.duration(to: deadline), .nanoseconds(1)).wholeNanoseconds
+  /// Wakes the thread at an instant; `nil` for no more.
+  private func set(_ deadline: ContinuousClock.Instant?) {
     var time = itimerspec()
-    time.it_value.tv_sec = Int(wait / 1_000_000_000)
-    time.it_value.tv_nsec = Int(wait % 1_000_000_000)
+    if let deadline {
+      let wait = max(ContinuousClock.now.duration(to: deadline), .nanoseconds(1)).wholeNanoseconds
+      time.it_value.tv_sec = Int(wait / 1_000_000_000)
+      time.it_value.tv_nsec = Int(wait % 1_000_000_000)
+    }
     timerfd_settime(timer, 0, &time, nil)
   }
 

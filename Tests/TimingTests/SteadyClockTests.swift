@@ -88,6 +88,21 @@ import Testing
     #expect(SteadyClock().now >= deadline)
   }
 
+  @Test("The thread does not wake for a cancelled sleep") func aCancelledSleepWakesNobody() async throws {
+    let alarms = try #require(Alarms())
+    let now = SteadyClock().now
+    let later = Task { try await alarms.wait(until: now + .seconds(7200)) }
+    let sooner = Task { try await alarms.wait(until: now + .seconds(3600)) }
+    while alarms.count < 2 { try await Task.sleep(for: .milliseconds(1)) }
+    #expect(try #require(alarms.timeLeft) <= .seconds(3600))
+    sooner.cancel()
+    await #expect(throws: CancellationError.self) { try await sooner.value }
+    #expect(try #require(alarms.timeLeft) > .seconds(3600))
+    later.cancel()
+    await #expect(throws: CancellationError.self) { try await later.value }
+    #expect(alarms.timeLeft == nil)
+  }
+
   @Test("A task that was cancelled before does not sleep") func aTaskCancelledBeforeDoesNotSleep() async throws {
     let task = Task {
       withUnsafeCurrentTask { $0?.cancel() }
