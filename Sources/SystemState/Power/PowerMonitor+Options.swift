@@ -17,7 +17,7 @@ extension PowerMonitor {
     public var supplyFolder = "/sys/class/power_supply"
     /// The interval between two readings of the kernel's files: 100 ms to 1 h.
     ///
-    /// Default: 10 s. The daemons report changes at once, and are read anew after a minute. Without UPower a plug
+    /// Default: 10 s. The daemons report changes at once, and are read anew after 5 min. Without UPower a plug
     /// is noticed after this time at the latest.
     public var interval: Duration = .seconds(10)
     /// The low power mode on a host without power-profiles-daemon.

@@ -6,8 +6,8 @@ actor PowerWorker: MonitorWorker {
   private var bus: PowerBus?
   private var last: (reading: BusReading, instant: ContinuousClock.Instant)?
 
-  /// The age at which a reading of the daemons, which report their changes, is replaced: 1 min.
-  private static let longestAge: Duration = .seconds(60)
+  /// The age at which a reading of the daemons, which report their changes, is replaced: 5 min.
+  private static let longestAge: Duration = .seconds(300)
 
   init(_ core: PowerCore) { self.core = core }
 
