@@ -8,9 +8,15 @@
 /// for await update in updates { print(update) }  // 0, 1
 /// ```
 package final class UpdateFeed<Update: Sendable>: Sendable {
+  private struct Reader {
+    let source: BoundedStream<Update>.Source
+    /// Returns whether an update is delivered, in the order of the updates.
+    let wants: @Sendable (Update) -> Bool
+  }
+
   private struct State {
     var newest: Update?
-    var readers: [Int: BoundedStream<Update>.Source] = [:]
+    var readers: [Int: Reader] = [:]
     var nextReader = 0
     var hasEnded = false
   }
@@ -43,7 +49,27 @@ package final class UpdateFeed<Update: Sendable>: Sendable {
     makeStream(limit: limit) { _ in first }
   }
 
-  private func makeStream(limit: Int, beginning: (Update?) -> [Update]) -> BoundedStream<Update> {
+  /// Returns a stream of the newest update, and of those from now on that differ in a part from the one before: a reader
+  /// of that part wakes for no other.
+  /// - Parameters:
+  ///   - limit: The number of updates that may wait for the reader; beyond that the oldest are dropped.
+  ///   - part: A closure that returns the part of an update. It is called for each, by who publishes.
+  package func updates<Part: Equatable & Sendable>(
+    limit: Int, changing part: @escaping @Sendable (Update) -> Part
+  ) -> BoundedStream<Update> {
+    let last = Lock<Part?>(nil)
+    return makeStream(limit: limit, { $0.map { [$0] } ?? [] }) { update in
+      let new = part(update)
+      return last.withLock { last in
+        defer { last = new }
+        return last != new
+      }
+    }
+  }
+
+  private func makeStream(
+    limit: Int, _ beginning: (Update?) -> [Update], wants: @escaping @Sendable (Update) -> Bool = { _ in true }
+  ) -> BoundedStream<Update> {
     let id = state.withLock { state in
       state.nextReader += 1
       return state.nextReader
@@ -53,8 +79,8 @@ package final class UpdateFeed<Update: Sendable>: Sendable {
     }
     let hasEnded = state.withLock { state in
       // Under the lock, so that the newest comes first.
-      for update in beginning(state.newest) { source.yield(update) }
-      if !state.hasEnded { state.readers[id] = source }
+      for update in beginning(state.newest) where wants(update) { source.yield(update) }
+      if !state.hasEnded { state.readers[id] = Reader(source: source, wants: wants) }
       return state.hasEnded
     }
     if hasEnded { source.finish() }
@@ -72,7 +98,7 @@ package final class UpdateFeed<Update: Sendable>: Sendable {
       state.newest = update
       return isDelivered ? Array(state.readers.values) : []
     }
-    return readers.count { !$0.yield(update) }
+    return readers.count { $0.wants(update) && !$0.source.yield(update) }
   }
 
   /// Ends every stream, also those that are requested later.
@@ -82,6 +108,6 @@ package final class UpdateFeed<Update: Sendable>: Sendable {
       state.hasEnded = true
       return Array(state.readers.values)
     }
-    for reader in readers { reader.finish() }
+    for reader in readers { reader.source.finish() }
   }
 }

@@ -138,7 +138,7 @@ final class Life: @unchecked Sendable {
     defer { for task in beside { task.cancel() } }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await runner.run(paths: paths, powers: powers) }
-      group.addTask { try await tasks.run(following: runner.statuses()) }
+      group.addTask { try await tasks.run(following: runner) }
       defer { group.cancelAll() }
       while try await group.next() != nil {}
     }

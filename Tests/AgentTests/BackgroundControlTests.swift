@@ -28,7 +28,7 @@ struct BackgroundControlTests {
     try await fixture.running { fixture in
       try await withThrowingTaskGroup(of: Void.self) { group in
         group.addTask { try await control.run() }
-        group.addTask { try await background.tasks.run(following: fixture.runner.statuses()) }
+        group.addTask { try await background.tasks.run(following: fixture.runner) }
         group.addTask {
           #expect(try await client.status().lifecycle == nil, "nobody has said")
           let status = try await client.choose(lifecycle: .background)

@@ -33,6 +33,17 @@ import Testing
     #expect(await Self.all(slow) == [4, 5])
   }
 
+  @Test("A reader of a part gets the newest update, and those that change the part")
+  func aReaderOfAPart() async {
+    let feed = UpdateFeed(10)
+    let tens = feed.updates(limit: 8) { $0 / 10 }
+    for number in [11, 19, 20, 21, 15, 9] { feed.publish(number) }
+    feed.end()
+    #expect(await Self.all(tens) == [10, 20, 15, 9])
+    // Nothing is dropped that was not wanted.
+    #expect(tens.dropped == 0)
+  }
+
   private static func all(_ stream: BoundedStream<Int>) async -> [Int] {
     var numbers: [Int] = []
     for await number in stream { numbers.append(number) }

@@ -68,6 +68,15 @@ extension AgentStatus {
     }
   }
 
+  /// The part of the status that decides what is pending and what may run.
+  struct TaskDemand: Sendable, Hashable {
+    let isWanted: Bool?
+    let conditions: BackgroundConditions
+  }
+
+  /// The part of the status that decides what is pending and what may run.
+  var taskDemand: TaskDemand { TaskDemand(isWanted: wantsBackgroundTasks, conditions: conditions) }
+
   /// The conditions under which a task may run.
   var conditions: BackgroundConditions {
     BackgroundConditions(

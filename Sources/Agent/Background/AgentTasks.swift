@@ -11,7 +11,7 @@ public import Timing
 ///
 /// ```swift
 /// let tasks = try AgentTasks(store: folder.tasks, sender: ModeHeartbeats(runner), log: runner.log)
-/// try await tasks.run(following: runner.statuses())
+/// try await tasks.run(following: runner)
 /// ```
 public actor AgentTasks {
   /// The settings of the service.
@@ -90,9 +90,13 @@ public actor AgentTasks {
 
   /// Schedules tasks until the task is cancelled or the agent has stopped. A run then expires, and has the grace time to
   /// end.
-  /// - Parameter statuses: The statuses of a ``ModeRunner``.
+  /// - Parameter runner: The runner whose status decides what is pending.
   /// - Throws: `BackgroundTasksError` with code `.busy` when the service runs already or has run.
-  public func run(following statuses: BoundedStream<AgentStatus>) async throws {
+  public func run(following runner: ModeRunner) async throws {
+    try await run(following: runner.statuses(changing: \.taskDemand))
+  }
+
+  func run(following statuses: BoundedStream<AgentStatus>) async throws {
     defer { retry?.cancel() }
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await self.scheduler.run() }

@@ -171,6 +171,21 @@ public actor ModeRunner {
   /// - Parameter limit: The number of statuses that wait for a slow reader, 1 or more; beyond it the oldest is dropped.
   public nonisolated func statuses(limit: Int = 1) -> BoundedStream<AgentStatus> { feed.updates(limit: limit) }
 
+  /// Returns the newest status and every one that follows and differs in a part, until the runner has stopped: a reader of
+  /// that part does not wake for each heartbeat.
+  ///
+  /// ```swift
+  /// for await status in runner.statuses(changing: \.mode) { print(status.mode) }
+  /// ```
+  /// - Parameters:
+  ///   - limit: The number of statuses that wait for a slow reader, 1 or more; beyond it the oldest is dropped.
+  ///   - part: A closure that returns the part; it must return soon.
+  public nonisolated func statuses<Part: Equatable & Sendable>(
+    limit: Int = 1, changing part: @escaping @Sendable (AgentStatus) -> Part
+  ) -> BoundedStream<AgentStatus> {
+    feed.updates(limit: limit, changing: part)
+  }
+
   /// Applies the mode, and works until the task is cancelled; then stops all services, and returns when they have ended.
   ///
   /// A runner runs once.

@@ -29,7 +29,7 @@ struct AgentRole: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { try await control.run() }
       group.addTask { try await runner.run(paths: path.updates(), powers: power.updates()) }
-      group.addTask { try await tasks.run(following: runner.statuses()) }
+      group.addTask { try await tasks.run(following: runner) }
       if let manager = ServiceManager() {
         group.addTask { await AgentService(manager: manager, runner: runner).run() }
       }

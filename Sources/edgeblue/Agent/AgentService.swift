@@ -13,11 +13,7 @@ struct AgentService: Sendable {
     manager.notifyReady(runner.status.summary)
     await withTaskGroup(of: Void.self) { group in
       group.addTask {
-        var last: String?
-        for await status in runner.statuses() where status.summary != last {
-          last = status.summary
-          manager.report(status.summary)
-        }
+        for await status in runner.statuses(changing: \.summary) { manager.report(status.summary) }
       }
       group.addTask { await manager.keepAlive { await runner.respond() } }
     }
