@@ -379,6 +379,7 @@ var targets: [Target] = [
       full("NIOCore", "swift-nio"),
       full("NIOFoundationCompat", "swift-nio"),
       full("NIOHTTP1", "swift-nio"),
+      full("NIOPosix", "swift-nio"),
       full("ServiceLifecycle", "swift-service-lifecycle"),
     ],
     swiftSettings: settings),

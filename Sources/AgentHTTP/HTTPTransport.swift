@@ -18,10 +18,14 @@ internal import OutgoingHTTP
 public final class HTTPTransport: CoordinatorTransport {
   /// The scheme, host and port, and the path that precedes every other, if there is one.
   public let address: String
+  /// An executor on the thread of the connections, which all transports share and nothing else does: a slow disk under a
+  /// task there delays no other connection of the program.
+  public var taskExecutor: (any TaskExecutor)? { Self.thread }
   private let outgoing: OutgoingHTTPClient
 
   /// The largest response: 4 MiB.
   static let answerLimit = 4 << 20
+  private static let thread = EventLoopThread()
 
   /// Creates a transport without connecting.
   /// - Parameters:
@@ -35,7 +39,7 @@ public final class HTTPTransport: CoordinatorTransport {
     connections.userAgent = userAgent
     do throws(OutgoingHTTPClient.UnreadableCertificates) {
       outgoing = try OutgoingHTTPClient(
-        connectTimeout: .seconds(5), certificates: certificates, connections: connections)
+        connectTimeout: .seconds(5), certificates: certificates, connections: connections, loop: Self.thread.loop)
     } catch {
       throw AgentError(.invalidArgument, "\(error.path) does not contain readable certificates: \(error)")
     }

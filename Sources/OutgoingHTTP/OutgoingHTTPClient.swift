@@ -64,7 +64,7 @@ public final class OutgoingHTTPClient: Sendable {
   ///   - connectTimeout: The timeout of a connection, TLS included.
   ///   - connections: The settings of connections to a host.
   public convenience init(connectTimeout: Duration, connections: Connections = Connections()) {
-    self.init(connectTimeout, connections, TLSRules.client())
+    self.init(connectTimeout, connections, TLSRules.client(), nil)
   }
 
   /// Creates a client that trusts more certificates than those of the system, without connecting.
@@ -72,9 +72,11 @@ public final class OutgoingHTTPClient: Sendable {
   ///   - connectTimeout: The timeout of a connection, TLS included.
   ///   - certificates: The path of a PEM file with the additional certificates; `nil` for none.
   ///   - connections: The settings of connections to a host.
+  ///   - loop: The loop of all connections; `nil` for one that other clients share.
   /// - Throws: ``UnreadableCertificates``.
   public convenience init(
-    connectTimeout: Duration, certificates: String?, connections: Connections = Connections()
+    connectTimeout: Duration, certificates: String?, connections: Connections = Connections(),
+    loop: (any EventLoop)? = nil
   ) throws(UnreadableCertificates) {
     var tls = TLSRules.client()
     if let certificates {
@@ -84,7 +86,7 @@ public final class OutgoingHTTPClient: Sendable {
         throw UnreadableCertificates(path: certificates, description: Self.reason(certificates))
       }
     }
-    self.init(connectTimeout, connections, tls)
+    self.init(connectTimeout, connections, tls, loop)
   }
 
   /// Returns why a file yields no certificates: the TLS library has one reason for all.
@@ -98,9 +100,11 @@ public final class OutgoingHTTPClient: Sendable {
     return "the file contains no certificates in the form PEM, or damaged ones"
   }
 
-  private init(_ connectTimeout: Duration, _ connections: Connections, _ tls: TLSConfiguration) {
+  private init(
+    _ connectTimeout: Duration, _ connections: Connections, _ tls: TLSConfiguration, _ loop: (any EventLoop)?
+  ) {
     let configuration = Self.configuration(connectTimeout, connections, tls)
-    let loop = HTTPClient.defaultEventLoopGroup.next()
+    let loop = loop ?? HTTPClient.defaultEventLoopGroup.next()
     self.loop = loop
     direct = HTTPClient(eventLoopGroupProvider: .shared(loop), configuration: configuration)
     proxies = connections.proxies

@@ -10,9 +10,9 @@ extension CoordinatorRunner {
     case .refused(let reason):
       run?.end.yield(AgentError(.refused, reason))
     case .work(let task):
-      work = Task {
-        let work = await client.work(on: task)
-        handle(.worked(task.id, work))
+      work = start { runner in
+        let work = await runner.client.work(on: task)
+        runner.handle(.worked(task.id, work))
       }
     case .cancelWork: work?.cancel()
     case .keep(let entry): keep(entry)
@@ -55,10 +55,10 @@ extension CoordinatorRunner {
   private func send(_ call: CoordinatorMachine.Call, isSigned: Bool) {
     let number = calls.nextNumber
     calls.nextNumber += 1
-    calls.tasks[number] = Task {
-      let outcome = await client.outcome(of: call, for: machine, isSigned: isSigned)
-      calls.tasks[number] = nil
-      handle(.ended(call, outcome))
+    calls.tasks[number] = start { runner in
+      let outcome = await runner.client.outcome(of: call, for: runner.machine, isSigned: isSigned)
+      runner.calls.tasks[number] = nil
+      runner.handle(.ended(call, outcome))
     }
   }
 }

@@ -155,7 +155,7 @@ public actor CoordinatorRunner: ComputeRunner {
     let (ends, end) = BoundedStream.make(of: AgentError.self, limit: 1, policy: .dropNewest)
     run = Run(whenReady: whenReady, end: end)
     handle(.start)
-    let polling = Task { await pollModel() }
+    let polling = start { await $0.pollModel() }
     var problem: AgentError?
     for await error in ends {
       problem = error
@@ -183,6 +183,12 @@ public actor CoordinatorRunner: ComputeRunner {
     // In a task of its own: this one is cancelled.
     await Task { for await _ in settled.signals { return } }.value
     limit.cancel()
+  }
+
+  /// Starts a task of this service, on the transport's executor.
+  @discardableResult
+  func start(_ body: @escaping @Sendable (isolated CoordinatorRunner) async -> Void) -> Task<Void, Never> {
+    Task(executorPreference: client.transport.taskExecutor) { await body(self) }
   }
 
   private func pollModel() async {
@@ -218,12 +224,12 @@ public actor CoordinatorRunner: ComputeRunner {
     guard instant != alarm.instant else { return }
     alarm.task?.cancel()
     let task = instant.map { instant in
-      Task {
-        do { try await options.time.sleep(until: instant) } catch { return }
+      start { runner in
+        do { try await runner.options.time.sleep(until: instant) } catch { return }
         // The task may have been cancelled while it was woken.
         if Task.isCancelled { return }
-        alarm = (nil, nil)
-        handle(.tick)
+        runner.alarm = (nil, nil)
+        runner.handle(.tick)
       }
     }
     alarm = (instant, task)
@@ -241,11 +247,11 @@ public actor CoordinatorRunner: ComputeRunner {
     }
     guard examined != since else { return }
     examined = since
-    Task {
-      let reason = await options.network.examine()
-      guard examined == since else { return }
-      publisher.reason = reason
-      publisher.publish(machine, client)
+    start { runner in
+      let reason = await runner.options.network.examine()
+      guard runner.examined == since else { return }
+      runner.publisher.reason = reason
+      runner.publisher.publish(runner.machine, runner.client)
     }
   }
 }

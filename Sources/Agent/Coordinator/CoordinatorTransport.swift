@@ -5,6 +5,10 @@ public import FoundationEssentials
 public protocol CoordinatorTransport: Sendable {
   /// The address of the coordinator, such as `https://coordinator.example`.
   var address: String { get }
+  /// An executor whose tasks send and receive without a switch between threads; `nil`, the default, if there is none.
+  ///
+  /// ``CoordinatorRunner`` runs its tasks there. They also write small files, which blocks it for as long as a disk takes.
+  var taskExecutor: (any TaskExecutor)? { get }
 
   /// Posts a JSON document, and waits for the whole response, ``CoordinatorRunner/answerLimit`` at most.
   /// - Parameters:
@@ -13,6 +17,11 @@ public protocol CoordinatorTransport: Sendable {
   ///   - body: The JSON object to send.
   /// - Throws: ``CoordinatorTransportError``, or `CancellationError`.
   func post(_ path: String, headers: [(name: String, value: String)], body: Data) async throws -> CoordinatorAnswer
+}
+
+extension CoordinatorTransport {
+  /// No executor.
+  public var taskExecutor: (any TaskExecutor)? { nil }
 }
 
 /// A response of the coordinator, whatever its status.

@@ -28,6 +28,7 @@ struct HintedTransport: CoordinatorTransport {
   let inner: any CoordinatorTransport
 
   var address: String { inner.address }
+  var taskExecutor: (any TaskExecutor)? { inner.taskExecutor }
 
   func post(_ path: String, headers: [(name: String, value: String)], body: Data) async throws -> CoordinatorAnswer {
     do {
