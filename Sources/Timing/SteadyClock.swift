@@ -31,6 +31,15 @@ public struct SteadyClock: Clock {
   }
 }
 
+extension SteadyClock {
+  /// Waits for a duration at most, and a third of it at least: from then on the wait ends with any other one of this
+  /// process, so that the processor wakes once for both.
+  /// - Throws: `CancellationError` when the task is cancelled.
+  package func rest(atMost limit: Duration) async throws {
+    try await sleep(until: now + limit / 3, tolerance: limit * 2 / 3)
+  }
+}
+
 extension Clock where Self == SteadyClock {
   /// The clock for every sleep that may be cancelled.
   public static var steady: SteadyClock { SteadyClock() }

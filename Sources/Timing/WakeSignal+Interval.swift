@@ -1,12 +1,12 @@
 package import Streams
 
 extension WakeSignal {
-  /// Raises the signal at an interval, and up to half of it later together with something else of this process, until
-  /// the task is cancelled.
+  /// Raises the signal at an interval, and earlier together with something else of this process, until the task is
+  /// cancelled; see ``SteadyClock/rest(atMost:)``.
   package func signal(every interval: Duration) async {
     do {
       while true {
-        try await Task.sleep(for: interval, tolerance: interval / 2, clock: .steady)
+        try await SteadyClock().rest(atMost: interval)
         signal()
       }
     } catch {

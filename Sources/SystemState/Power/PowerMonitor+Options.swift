@@ -15,11 +15,12 @@ extension PowerMonitor {
     public var bus: Connection.Bus? = .system
     /// The kernel's folder of power supplies, which tests replace.
     public var supplyFolder = "/sys/class/power_supply"
-    /// The interval between two readings of the kernel's files: 100 ms to 1 h.
+    /// The longest time between two readings of the kernel's files: 100 ms to 1 h. A reading comes earlier, after a third
+    /// of it or more, together with something else that wakes the program.
     ///
-    /// Default: 10 s. The daemons report changes at once, and are read anew after 5 min. Without UPower a plug
+    /// Default: 20 s. The daemons report changes at once, and are read anew after 5 min. Without UPower a plug
     /// is noticed after this time at the latest.
-    public var interval: Duration = .seconds(10)
+    public var interval: Duration = .seconds(20)
     /// The low power mode on a host without power-profiles-daemon.
     public var lowPowerMode = false
     /// The logger for errors that cannot be returned, such as a daemon that does not reply.

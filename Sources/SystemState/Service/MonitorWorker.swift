@@ -13,7 +13,7 @@ extension WakeSignal {
   /// Starts a worker that reads now, after each signal and at an interval, until the signal is finished.
   /// - Parameters:
   ///   - worker: The worker, which the task keeps.
-  ///   - interval: The time between two readings without a signal.
+  ///   - interval: The longest time between two readings without a signal.
   ///   - onEnd: A closure that runs after the last reading.
   /// - Returns: The tasks, which the monitor cancels when it is closed.
   func start(

@@ -17,9 +17,8 @@ struct AgentUploads: Sendable {
 
   /// The interval at which the status is polled while it changes: 2 s.
   private static let interval = Duration.seconds(2)
-  /// The interval while it does not, and no item is added or changed: 10 s, and up to half of it later together with
-  /// something else.
-  private static let restingInterval = Duration.seconds(10)
+  /// The longest time between two looks while it does not, and no item is added or changed: 20 s.
+  private static let restingInterval = Duration.seconds(20)
   /// The delay after which a failed queue, for example after a disk error, restarts.
   private static let pause = Duration.seconds(30)
 

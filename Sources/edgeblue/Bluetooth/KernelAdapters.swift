@@ -3,8 +3,8 @@ import Timing
 
 /// The Bluetooth adapters that the kernel has, with or without a running bluetoothd.
 enum KernelAdapters {
-  /// The interval at which adapters are looked for: 10 s, and up to half of it later together with something else.
-  private static let interval: Duration = .seconds(10)
+  /// The longest time between two looks: 20 s. A look comes earlier together with something else, such as a heartbeat.
+  private static let interval: Duration = .seconds(20)
 
   /// A Boolean value that indicates whether there is an adapter.
   static var exist: Bool { exist(in: "/sys/class/bluetooth") }
@@ -23,7 +23,7 @@ enum KernelAdapters {
       let now = exist
       if now != last { await change(now) }
       last = now
-      do { try await Task.sleep(for: interval, tolerance: interval / 2, clock: .steady) } catch { return }
+      do { try await SteadyClock().rest(atMost: interval) } catch { return }
     }
   }
 }

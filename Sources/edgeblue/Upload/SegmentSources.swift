@@ -1,5 +1,6 @@
 import AudioIngest
 import Foundation
+import Timing
 import Uploads
 
 extension AudioIngestError {
@@ -17,8 +18,8 @@ actor SegmentSources {
   /// The problems of each folder when it was last read.
   private var folders: [String: [String]] = [:]
 
-  /// The interval at which folders are looked at, and up to half of it later together with something else.
-  static let interval = Duration.seconds(20)
+  /// The longest time between two looks at the folders; a look comes earlier together with something else.
+  static let interval = Duration.seconds(30)
 
   init(_ store: QueueStore) { self.store = store }
 
@@ -33,7 +34,7 @@ actor SegmentSources {
       told.formIntersection(found)
       for problem in found where told.insert(problem).inserted { await tell(problem) }
       guard isRepeated else { return }
-      do { try await Task.sleep(for: Self.interval, tolerance: Self.interval / 2, clock: .steady) } catch { return }
+      do { try await SteadyClock().rest(atMost: Self.interval) } catch { return }
     } while true
   }
 
