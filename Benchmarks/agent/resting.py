@@ -20,6 +20,8 @@ class Coordinator(http.server.BaseHTTPRequestHandler):
     """Takes every machine, and has work when there is some in `tasks`; and a model server that has one model."""
 
     protocol_version = "HTTP/1.1"
+    # Head and body are sent at once, as servers do that are in use.
+    wbufsize = -1
     calls: dict[str, int] = {}
     tasks: list[dict] = []
     answers = {
