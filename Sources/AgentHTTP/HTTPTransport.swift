@@ -49,17 +49,15 @@ public final class HTTPTransport: CoordinatorTransport {
   public func post(
     _ path: String, headers: [(name: String, value: String)], body: Data
   ) async throws -> CoordinatorAnswer {
-    var request = HTTPClientRequest(url: address + path)
-    request.method = .POST
-    request.headers = HTTPHeaders([("Content-Type", "application/json"), ("Accept", "application/json")])
-    for header in headers { request.headers.add(name: header.name, value: header.value) }
-    request.body = .bytes(ByteBuffer(data: body))
+    var fields = HTTPHeaders([("Content-Type", "application/json"), ("Accept", "application/json")])
+    for header in headers { fields.add(name: header.name, value: header.value) }
     do {
+      let request = try HTTPClient.Request(
+        url: address + path, method: .POST, headers: fields, body: .byteBuffer(ByteBuffer(data: body)))
       // The caller's limit is the effective one; this one only has to be longer.
-      let response = try await outgoing.execute(request, timeout: .seconds(20))
-      let bytes = try await response.body.collect(upTo: Self.answerLimit)
+      let response = try await outgoing.response(to: request, upTo: Self.answerLimit, timeout: .seconds(20))
       return CoordinatorAnswer(
-        status: Int(response.status.code), body: Data(buffer: bytes),
+        status: Int(response.status.code), body: response.body.map { Data(buffer: $0) } ?? Data(),
         retryAfter: response.headers.first(name: "Retry-After").flatMap { RetryAfter.delay($0, at: time(nil)) })
     } catch let error as CancellationError {
       throw error

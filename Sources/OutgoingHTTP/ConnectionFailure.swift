@@ -38,7 +38,7 @@ public enum ConnectionFailure: Error, Sendable, Hashable {
       case is NIOSSLError, is NIOSSLExtraError, is BoringSSLError: .untrusted(TLSFailure(error))
       case let error as HTTPClientError where error == .connectTimeout || error == .tlsHandshakeTimeout: .timedOut
       case let error as ProxySettings.InvalidProxy: .noProxy(error.description)
-      case is NIOTooManyBytesError: .tooLong
+      case is NIOTooManyBytesError, is ResponseAccumulator.ResponseTooBigError: .tooLong
       case let error as HTTPParserError where error != .invalidEOFState: .notHTTP
       default: .interrupted(Self.words(for: error))
       }

@@ -125,11 +125,42 @@ public final class OutgoingHTTPClient: Sendable {
   public func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
     var request = request
     if !request.headers.contains(name: "User-Agent") { request.headers.add(name: "User-Agent", value: userAgent) }
-    guard let proxy = try proxies.proxy(for: request.url), let client = proxied[proxy] else {
-      return try await direct.execute(request, timeout: timeout)
+    let sent = request
+    return try await withClient(for: request.url) { try await $0.execute(sent, timeout: timeout) }
+  }
+
+  /// Sends a request and returns the whole response. All of it happens on the thread of the connections, unlike with
+  /// ``execute(_:timeout:)``, which starts a task for each request.
+  /// - Parameters:
+  ///   - request: The request.
+  ///   - limit: The largest body of a response, in bytes.
+  ///   - timeout: The timeout of the request and its response.
+  /// - Throws: ``ProxySettings/InvalidProxy``; an error that ``ConnectionFailure`` classifies; `CancellationError`.
+  public func response(
+    to request: HTTPClient.Request, upTo limit: Int, timeout: TimeAmount
+  ) async throws -> HTTPClient.Response {
+    try Task.checkCancellation()
+    var request = request
+    if !request.headers.contains(name: "User-Agent") { request.headers.add(name: "User-Agent", value: userAgent) }
+    let sent = request
+    return try await withClient(for: request.url.absoluteString) { client in
+      let whole = ResponseAccumulator(request: sent, maxBodySize: limit)
+      let exchange = client.execute(request: sent, delegate: whole, deadline: .now() + timeout)
+      return try await withTaskCancellationHandler {
+        try await exchange.get()
+      } onCancel: {
+        exchange.cancel()
+      }
     }
+  }
+
+  /// Calls a closure with the client for a URL, and throws its errors with the proxy's part in them.
+  private func withClient<Response>(
+    for url: String, _ body: (HTTPClient) async throws -> Response
+  ) async throws -> Response {
+    guard let proxy = try proxies.proxy(for: url), let client = proxied[proxy] else { return try await body(direct) }
     do {
-      return try await client.execute(request, timeout: timeout)
+      return try await body(client)
     } catch {
       throw UnusableProxy(proxy, error) ?? error
     }

@@ -198,7 +198,7 @@ public actor CoordinatorRunner: ComputeRunner {
       handle(.model(model))
       // Without tasks for long, less often, and together with a heartbeat.
       let isAsleep = model.isReady && machine.work.isAsleep(at: options.time.now)
-      let interval: Duration = model.isReady ? .seconds(isAsleep ? 50 : 30) : .seconds(5)
+      let interval: Duration = model.isReady ? .seconds(isAsleep ? 110 : 30) : .seconds(5)
       do {
         try await options.time.sleep(for: interval, tolerance: isAsleep ? HeartbeatMachine.interval : .zero)
       } catch {
