@@ -48,8 +48,8 @@ public final class BackgroundActivity: Sendable {
     /// The logger for errors that cannot be returned, such as a refusal of logind.
     public var logger = Logger(label: "edgeblue.activity")
 
-    /// The interval at which a logind that refused is asked again.
-    package var interval: Duration = .seconds(30)
+    /// The longest time until a logind that refused is asked again.
+    package var interval: Duration = .seconds(60)
 
     /// Creates options with the default values.
     public init() {}
@@ -63,7 +63,7 @@ public final class BackgroundActivity: Sendable {
     case waiting
     /// The inhibitor is held, and sleep is delayed or blocked.
     case held
-    /// logind has refused the inhibitor, for this reason; it is asked again every 30 s.
+    /// logind has refused the inhibitor, for this reason; it is asked again within a minute.
     case refused(String)
   }
 

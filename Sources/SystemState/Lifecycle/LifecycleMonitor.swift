@@ -30,8 +30,8 @@ public final class LifecycleMonitor: Sendable {
     /// The logger for errors that cannot be returned, such as a call that logind refused.
     public var logger = Logger(label: "edgeblue.lifecycle")
 
-    /// The interval at which logind is read: it sends no signal when a terminal becomes idle.
-    package var interval: Duration = .seconds(30)
+    /// The longest time between two readings of logind: it sends no signal when a terminal becomes idle.
+    package var interval: Duration = .seconds(60)
 
     /// Creates options with the default values.
     public init() {}
