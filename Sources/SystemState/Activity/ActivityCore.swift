@@ -59,7 +59,7 @@ final class ActivityCore: Sendable {
 actor ActivityWorker {
   private let core: ActivityCore
   private var bus: ActivityBus?
-  /// The reason of logind's newest refusal: the same one again, every 30 s, is not logged.
+  /// The reason of logind's newest refusal, which is logged once.
   private var refusal: String?
 
   init(_ core: ActivityCore) { self.core = core }
