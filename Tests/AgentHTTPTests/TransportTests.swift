@@ -1,6 +1,8 @@
 import Agent
 import Crypto
 import Foundation
+import Glibc
+import Streams
 import SystemTesting
 import Testing
 
@@ -66,6 +68,40 @@ struct TransportTests {
     }
     #expect(error?.mayHaveArrived == false, "\(error as Any)")
     #expect(error?.description.contains("nothing answers") == true, "\(error as Any)")
+  }
+
+  @Test("A task on the transport's executor sends and receives on one thread") func oneThread() async throws {
+    try await TestCoordinator.run { coordinator in
+      let transport = try HTTPTransport(url: coordinator.address)
+      let threads = Task(executorPreference: transport.taskExecutor) {
+        var threads = [pthread_self()]
+        for _ in 0..<20 {
+          _ = try await transport.post("/heartbeat", headers: [], body: Data("{}".utf8))
+          threads.append(pthread_self())
+        }
+        return Set(threads)
+      }
+      #expect(try await threads.value.count == 1)
+    }
+  }
+
+  @Test("A cancelled request ends, whatever the coordinator does") func cancellation() async throws {
+    try await TestCoordinator.run { coordinator in
+      let transport = try HTTPTransport(url: coordinator.address)
+      let (opened, gate) = BoundedStream.make(of: Void.self, limit: 1)
+      defer { gate.yield(()) }
+      coordinator.misbehave("/heartbeat", .stalls { for await _ in opened { return } })
+      let request = Task { try await transport.post("/heartbeat", headers: [], body: Data("{}".utf8)) }
+      await coordinator.registry.until { $0.count == 1 }
+      request.cancel()
+      await #expect(throws: CancellationError.self) { try await request.value }
+      let early = Task {
+        withUnsafeCurrentTask { $0?.cancel() }
+        return try await transport.post("/heartbeat", headers: [], body: Data())
+      }
+      await #expect(throws: CancellationError.self) { try await early.value }
+      #expect(coordinator.registry.seen.count == 1)
+    }
   }
 
   /// Through a real TLS server, which has certificates of its own.
