@@ -141,10 +141,13 @@ struct FullDiskTests {
     task.cancel()
     let error = await #expect(throws: CoverageError.self) { _ = try await task.value }
     #expect(error?.code == .noSpace)
+    // The first fence, and the second one if its first 10 s were over before the disk was full.
+    let stored = try #require(try store.sessions().first).fences
+    #expect((1...2).contains(stored))
     try makeRoom()
     let next = FakeServer()
     _ = try await sender(next).send()
-    #expect(next.state.withLock { $0.taken.map(\.fences.count) } == [1])
+    #expect(next.state.withLock { $0.taken.map(\.fences.count) } == [stored])
     #expect(try store.sessions().isEmpty)
   }
 }
