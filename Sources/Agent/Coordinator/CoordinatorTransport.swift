@@ -20,7 +20,7 @@ public protocol CoordinatorTransport: Sendable {
 }
 
 extension CoordinatorTransport {
-  /// No executor.
+  /// No executor: the tasks run where those of the caller run.
   public var taskExecutor: (any TaskExecutor)? { nil }
 }
 
