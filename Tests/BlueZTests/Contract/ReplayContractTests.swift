@@ -96,7 +96,10 @@ struct ReplayContractTests {
     let replayed = try await lab.replay(Self.sensor())
     let adapter = try await lab.adapter(0)
     _ = try await adapter.find(.init(services: ["180d"]))
+    // Not at once: the session may have seen the end of bluetoothd and not yet its start.
+    let session = adapter.session.events()
     try await lab.restart()
+    for await event in session where event == .restored { break }
     try await adapter.withConnection(to: .init(services: ["180d"])) { device in
       let events = device.events()
       await replayed.remove()
