@@ -32,7 +32,7 @@ enum QueueLayout: CaseIterable {
 
   /// Returns the file's bytes; `hints` are as long as the layout has them.
   func bytes(items: [SealedMessage], hints: [[UInt8]]) -> [UInt8] {
-    let body = header + items.flatMap(\.bytes) + hints.joined()
+    let body = header + items.flatMap(\.bytes) + Array(hints.joined())
     return self == .checksummed ? Sodium.sha256(body) + body : body
   }
 
