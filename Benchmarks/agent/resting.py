@@ -40,8 +40,8 @@ class Coordinator(http.server.BaseHTTPRequestHandler):
         if self.path == "/pull":
             self.answer({"subtask": self.tasks.pop() if self.tasks else None})
         elif self.path == "/api/generate":
-            # Not at once, and another text each time: the agent takes no more tasks when its results look made up.
-            time.sleep(3)
+            # Not at once, and another text in another time: the agent takes no more tasks when its results look made up.
+            time.sleep(2 + self.calls[self.path] * 0.618 % 2)
             text = f"This is reply {self.calls[self.path]}. " + "It has some words. " * 40
             self.answer({"model": MODEL, "response": text, "done": True, "done_reason": "stop"})
         else:
