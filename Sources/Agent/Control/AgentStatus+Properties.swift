@@ -3,8 +3,19 @@ internal import NetworkPath
 internal import SystemState
 
 extension AgentStatus {
+  typealias Property = (name: String, type: Signature, value: Value?)
+
   /// The properties of `io.edgecoder.Agent1`, each with its type, and with its value if it has one.
-  var properties: [(name: String, type: Signature, value: Value?)] {
+  var properties: [Property] {
+    // In parts: a literal of all of them takes the compiler of Swift 6.2 too long.
+    let parts = [
+      modeProperties, circumstances, coordinatorProperties, uploadProperties, SpeedTestLoopStatus.properties(of: loop),
+      CoverageMeasurementStatus.properties(of: coverage), journalProperties,
+    ]
+    return parts.flatMap { $0 }
+  }
+
+  private var modeProperties: [Property] {
     [
       ("Mode", "s", .string(mode.rawValue)),
       ("Cause", "s", .string(cause.rawValue)),
@@ -12,6 +23,11 @@ extension AgentStatus {
       ("RunOnlyWhileCharging", "b", .bool(runOnlyWhileCharging)),
       ("RunState", "s", .string(runState.name)),
       ("RunStateReason", "s", runState.reason.map(Value.string)),
+    ]
+  }
+
+  private var circumstances: [Property] {
+    [
       ("Lifecycle", "s", lifecycle.map { .string($0.phase.rawValue) }),
       ("LifecycleReason", "s", lifecycle.map { .string($0.reason.rawValue) }),
       ("LifecycleChoice", "s", lifecycle.map { .string($0.choice.rawValue) }),
@@ -23,6 +39,11 @@ extension AgentStatus {
       ("BatteryLevelPct", "i", power?.batteryLevelPct.map { .int32(Int32($0)) }),
       ("LowPowerMode", "b", power.map { .bool($0.lowPowerMode) }),
       ("PowerUpdatedAtMs", "x", power.map { .int64($0.updatedAtMs) }),
+    ]
+  }
+
+  private var coordinatorProperties: [Property] {
+    [
       ("Coordinator", "s", coordinator.flatMap { $0.address.isEmpty ? nil : .string($0.address) }),
       ("AgentId", "s", coordinator.flatMap { $0.agentID.isEmpty ? nil : .string($0.agentID) }),
       ("Registered", "b", coordinator.map { .bool($0.isRegistered) }),
@@ -35,6 +56,11 @@ extension AgentStatus {
       ("HeldBecause", "s", coordinator?.heldBecause.map(Value.string)),
       ("Jobs", "a{st}", coordinator.map { .counts($0.jobs) }),
       ("DropReasons", "a{st}", coordinator.map { .counts($0.dropReasons) }),
+    ]
+  }
+
+  private var uploadProperties: [Property] {
+    [
       ("Uploads", "a{st}", uploads.map { .counts($0.items) }),
       ("UploadBytesLeft", "t", uploads.map { .uint64(UInt64(clamping: $0.bytesLeft)) }),
       ("UploadOldestAtMs", "x", uploads?.oldestAtMs.map(Value.int64)),
@@ -42,7 +68,11 @@ extension AgentStatus {
       ("UploadCounters", "a{st}", uploads.map { .counts($0.counters) }),
       ("UploadFailures", "a{st}", uploads.map { .counts($0.failures) }),
       ("UploadProblem", "s", uploads?.problem.map(Value.string)),
-    ] + SpeedTestLoopStatus.properties(of: loop) + CoverageMeasurementStatus.properties(of: coverage) + [
+    ]
+  }
+
+  private var journalProperties: [Property] {
+    [
       ("Counters", "a{st}", .counts(counters.byName)),
       ("LastFailure", "s", lastFailure.map(Value.string)),
       ("StorageProblem", "s", storageProblem.map(Value.string)),

@@ -2,7 +2,7 @@ internal import DBus
 
 extension CoverageMeasurementStatus {
   /// The properties of `io.edgecoder.Agent1` that describe a measurement, without values if the agent carries none.
-  static func properties(of coverage: Self?) -> [(name: String, type: Signature, value: Value?)] {
+  static func properties(of coverage: Self?) -> [AgentStatus.Property] {
     [
       ("CoverageState", "s", coverage.map { .string($0.state) }),
       ("CoverageTechnology", "s", coverage?.technology.map(Value.string)),

@@ -2,7 +2,7 @@ internal import DBus
 
 extension SpeedTestLoopStatus {
   /// The properties of `io.edgecoder.Agent1` that describe a loop, without values if the agent carries none.
-  static func properties(of loop: Self?) -> [(name: String, type: Signature, value: Value?)] {
+  static func properties(of loop: Self?) -> [AgentStatus.Property] {
     [
       ("LoopState", "s", loop.map { .string($0.state) }),
       ("LoopBegun", "t", loop.map { .uint64(UInt64(clamping: $0.begun)) }),

@@ -28,10 +28,10 @@ public struct WAVHeader: Sendable, Hashable {
   public var bytes: [UInt8] {
     let data = UInt32(clamping: min(dataBytes, Self.longestData))
     let rate = UInt32(clamping: sampleRate)
-    return Array("RIFF".utf8) + (data + 36).littleEndianBytes + Array("WAVEfmt ".utf8)
-      + UInt32(16).littleEndianBytes + [1, 0, 1, 0]
-      + rate.littleEndianBytes + UInt32(clamping: sampleRate * 2).littleEndianBytes + [2, 0, 16, 0]
-      + Array("data".utf8) + data.littleEndianBytes
+    var bytes = Array("RIFF".utf8) + (data + 36).littleEndianBytes + Array("WAVEfmt ".utf8)
+    bytes += UInt32(16).littleEndianBytes + [1, 0, 1, 0] + rate.littleEndianBytes
+    bytes += UInt32(clamping: sampleRate * 2).littleEndianBytes + [2, 0, 16, 0]
+    return bytes + Array("data".utf8) + data.littleEndianBytes
   }
 
   /// Creates a header from the start of a file.

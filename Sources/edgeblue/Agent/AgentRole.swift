@@ -48,8 +48,12 @@ struct AgentRole: Sendable {
   /// The metrics of the process and of all parts but the phone.
   var metrics: [Metric] {
     get async {
-      ProcessMetrics.all + runner.status.metrics + (await uploads?.metrics() ?? []) + (messages?.counts.metrics ?? [])
-        + (loop?.metrics ?? []) + (coverage?.status.metrics ?? [])
+      var metrics = ProcessMetrics.all + runner.status.metrics
+      metrics += await uploads?.metrics() ?? []
+      metrics += messages?.counts.metrics ?? []
+      metrics += loop?.metrics ?? []
+      metrics += coverage?.status.metrics ?? []
+      return metrics
     }
   }
 }

@@ -63,20 +63,17 @@ enum LoopHistoryTable {
     let head =
       "test,attempt,trigger,startMs,durationMs,movedM,latitude,longitude,status,downloadBitsPerSecond,"
       + "uploadBitsPerSecond,pingMs,result,alongside,reason"
-    return [head]
-      + history.map { test in
-        let outcome = test.outcome
-        let place = [test.place.map { "\($0.latitude)" }, test.place.map { "\($0.longitude)" }]
-        let values: [String?] =
-          [
-            "\(test.number)", "\(test.attempt)", test.trigger.rawValue, "\(test.startMs)",
-            test.durationMs.map { "\($0)" },
-          ]
-          + [test.moved.map { "\($0)" }] + place
-          + [outcome?.status.rawValue, outcome?.download.map { "\($0)" }, outcome?.upload.map { "\($0)" }]
-          + [outcome?.pingMs.map { "\($0)" }, outcome?.result.map { "\($0)" }]
-          + [outcome?.alongside.joined(separator: " "), outcome?.reason]
-        return CSV.line(values)
-      }
+    return [head] + history.map(csvLine)
+  }
+
+  private static func csvLine(_ test: LoopTest) -> String {
+    let outcome = test.outcome
+    var values: [String?] = ["\(test.number)", "\(test.attempt)", test.trigger.rawValue, "\(test.startMs)"]
+    values += [test.durationMs.map { "\($0)" }, test.moved.map { "\($0)" }]
+    values += [test.place.map { "\($0.latitude)" }, test.place.map { "\($0.longitude)" }]
+    values += [outcome?.status.rawValue, outcome?.download.map { "\($0)" }, outcome?.upload.map { "\($0)" }]
+    values += [outcome?.pingMs.map { "\($0)" }, outcome?.result.map { "\($0)" }]
+    values += [outcome?.alongside.joined(separator: " "), outcome?.reason]
+    return CSV.line(values)
   }
 }

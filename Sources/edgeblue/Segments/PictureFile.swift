@@ -107,7 +107,9 @@ struct PictureFile {
     try await Self.run(["--format", "png", "--output", result.path, source.path])
     let drawn = try Data(contentsOf: result)
     guard drawn.count > Self.pngHead else { throw Failure("\(Self.program) has drawn nothing", status: .failed) }
-    return drawn.prefix(Self.pngHead) + subject.pngMark + drawn.dropFirst(Self.pngHead)
+    var picture = Data(drawn.prefix(Self.pngHead))
+    picture += subject.pngMark
+    return picture + drawn.suffix(from: Self.pngHead)
   }
 
   private static func run(_ arguments: [String]) async throws {

@@ -88,9 +88,9 @@ extension SpeedTestRecord {
     let result = result
     let rates = [result.download, result.upload].map { $0.map { "\($0.throughput.bitsPerSecond)" } }
     let times = [result.latency?.median, result.latency?.jitter].map { $0.map { "\($0 / 1e6)" } }
-    return CSV.line(
-      ["\(number)", "\(startMs)", "\(durationMs)", server] + rates + times
-        + ["\(result.threads)", result.failure?.phase.rawValue, result.failure?.error?.message]
-        + [loop?.id.uuidString, loop.map { "\($0.test)" }, alongside.joined(separator: " ")])
+    var values: [String?] = ["\(number)", "\(startMs)", "\(durationMs)", server] + rates + times
+    values += ["\(result.threads)", result.failure?.phase.rawValue, result.failure?.error?.message]
+    values += [loop?.id.uuidString, loop.map { "\($0.test)" }, alongside.joined(separator: " ")]
+    return CSV.line(values)
   }
 }
