@@ -24,8 +24,8 @@ Dir::Etc::preferences "/dev/null";
 Dir::Etc::preferencesparts "/dev/null";
 #clear APT::Default-Release;
 #clear APT::Architectures;
-APT::Architecture "amd64";
-APT::Architectures {{ "amd64"; }};
+APT::Architecture "{architecture}";
+APT::Architectures {{ "{architecture}"; }};
 APT::Install-Recommends "false";
 APT::Sandbox::User "";
 APT::Update::Error-Mode "any";
@@ -56,13 +56,13 @@ class Mirrors:
 class Apt:
     """apt for `suite`, in a folder that the caller makes and removes."""
 
-    def __init__(self, suite: str, folder: Path):
+    def __init__(self, suite: str, folder: Path, architecture: str = "amd64"):
         self.suite = suite
         self.folder = folder
         (folder / "state/lists/partial").mkdir(parents=True)
         (folder / "cache/archives/partial").mkdir(parents=True)
         (folder / "status").touch()
-        (folder / "apt.conf").write_text(SETTINGS.format(folder=folder))
+        (folder / "apt.conf").write_text(SETTINGS.format(folder=folder, architecture=architecture))
         (folder / "sources.list").write_text(sources(suite, host_mirrors()))
 
     def update(self) -> int:
@@ -83,14 +83,18 @@ class Apt:
     def dependencies(self, package: str) -> list[str]:
         return re.findall(r"Depends: (\S+)", self._run("apt-cache", "depends", "--important", package))
 
-    def unpack(self, archives: list[Archive], target: Path) -> None:
-        """Fetch these packages and lay their files into `target`, in the order of their names."""
+    def fetch(self, archives: list[Archive]) -> list[Path]:
+        """The files of these packages, in the order of their names; they lie below the folder of this apt."""
         fetched = self.folder / "fetched"
         fetched.mkdir()
         self._get("download", *(archive.package for archive in archives), folder=fetched)
-        for file in sorted(fetched.glob("*.deb")):
+        return sorted(fetched.glob("*.deb"))
+
+    def unpack(self, archives: list[Archive], target: Path) -> None:
+        """Fetch these packages and lay their files into `target`, in the order of their names."""
+        for file in self.fetch(archives):
             subprocess.run(["dpkg-deb", "--extract", file, target], check=True)
-        shutil.rmtree(fetched)
+        shutil.rmtree(self.folder / "fetched")
 
     def _get(self, *arguments: str, folder: Path | None = None) -> str:
         return self._run("apt-get", "--quiet", *arguments, folder=folder)
