@@ -185,9 +185,10 @@ public final class LoopbackConnection: PhoneConnection {
     }
     guard wasOpen else { return }
     state.withLock { $0.values }?.end()
+    // Before the central, which may connect again at once: the phone sees the end of one link before the next begins.
+    phone?.remove(self)
     source.yield(.disconnected(reason))
     source.finish()
-    phone?.remove(self)
   }
 
   private func openPhone() throws -> LoopbackPhone {

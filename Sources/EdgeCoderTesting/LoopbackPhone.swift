@@ -180,7 +180,11 @@ public final class LoopbackPhone: PhoneTransport {
   }
 
   func remove(_ connection: LoopbackConnection) {
-    let wasThere = state.withLock { $0.connections.removeValue(forKey: connection.peer) != nil }
+    let wasThere = state.withLock { state in
+      guard state.connections[connection.peer] === connection else { return false }
+      state.connections[connection.peer] = nil
+      return true
+    }
     guard wasThere else { return }
     hub.withLock { $0 }?.end(connection.peer)
     state.withLock { $0.values.forget(connection.peer) }

@@ -67,6 +67,24 @@ import Timing
     #expect(second?.description == "working took longer than 17000 ms")
   }
 
+  @Test("A central that connects again as soon as its link is lost keeps the new link")
+  func aCentralThatConnectsAgainAtOnceKeepsItsNewLink() async throws {
+    let air = LoopbackCentral()
+    let phone = LoopbackPhone()
+    air.see(phone)
+    let lost = try await air.connect(to: phone.id)
+    // Connects within the call that reports the loss: nothing can be earlier.
+    let again = Task(executorPreference: InlineExecutor()) {
+      for await event in lost.events { if case .disconnected = event { break } }
+      return try await air.connect(to: phone.id)
+    }
+    phone.dropAll()
+    let connection = try await again.value
+    #expect(await air.isLinked(to: phone.id))
+    await connection.disconnect()
+    #expect(await air.isLinked(to: phone.id) == false)
+  }
+
   @Test("The mutex admits one operation at a time in order") func theGateLetsOneThroughAtATimeInOrder() async throws {
     let gate = AsyncMutex()
     let entered = Counter()
@@ -93,5 +111,12 @@ import Timing
       if passed < 3 { try await eventually { entered.value == passed + 1 } }
     }
     #expect(order.withLock { $0 } == [1, 2, 4])
+  }
+}
+
+/// Runs each job within the call that makes it ready.
+private final class InlineExecutor: TaskExecutor {
+  func enqueue(_ job: consuming ExecutorJob) {
+    UnownedJob(job).runSynchronously(on: asUnownedTaskExecutor())
   }
 }
