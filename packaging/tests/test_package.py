@@ -134,6 +134,14 @@ class Package(unittest.TestCase):
         self.assertEqual(named, {name: listed[name] for name in named})
         self.assertLessEqual({"swift-nio", "GRDB.swift", "async-http-client"}, named.keys())
 
+    def test_it_takes_45_megabytes_at_most(self):
+        linked = subprocess.run(["readelf", "--dynamic", BINARY], stdout=subprocess.PIPE, text=True, check=True).stdout
+        if "libswiftCore" in linked:
+            self.skipTest("a command that was built for tests is made for speed of building")
+        show = ["dpkg-deb", "--field", self.package, "Installed-Size"]
+        kibibytes = int(subprocess.run(show, stdout=subprocess.PIPE, text=True, check=True).stdout)
+        self.assertLessEqual(kibibytes * 1024, 45_000_000)
+
     @unittest.skipUnless(shutil.which("lintian"), "needs lintian")
     def test_lintian_finds_nothing(self):
         # A command that was built for tests names the folder of its Swift; one that is installed brings its own.
@@ -227,7 +235,7 @@ class Package(unittest.TestCase):
             bash = archive.extractfile("./usr/share/bash-completion/completions/edgeblue").read().decode()
         for name in (
             "zsh/vendor-completions/_edgeblue", "fish/vendor_completions.d/edgeblue.fish", "doc/edgeblue/changelog.gz",
-            "doc/edgeblue/docs/agent.md", "dbus-1/interfaces/io.edgecoder.Agent1.xml",
+            "doc/edgeblue/docs/agent.md.gz", "dbus-1/interfaces/io.edgecoder.Agent1.xml",
             "dbus-1/interfaces/io.edgecoder.AgentDetails1.xml", "dbus-1/interfaces/io.edgecoder.Tasks1.xml",
         ):  # fmt: skip
             self.assertIn(f"./usr/share/{name}", names)
