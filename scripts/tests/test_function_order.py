@@ -14,10 +14,10 @@ PROGRAM = """
 #include <signal.h>
 #include <unistd.h>
 #define KEPT __attribute__((noinline, used))
-static volatile int count;
-KEPT void first(void) { count++; }
-KEPT void second(void) { count++; }
-KEPT void never(void) { count++; }
+static int count;
+KEPT void first(void) { __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED); }
+KEPT void second(void) { __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED); }
+KEPT void never(void) { __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED); }
 KEPT void *both(void *unused) { for (int i = 0; i < 1000; i++) second(); return unused; }
 KEPT void ended(int number) { (void)number; _exit(7); }
 int main(void) {
