@@ -115,7 +115,7 @@ var targets: [Target] = [
   .testTarget(name: "PlacesTests", dependencies: ["Places"], swiftSettings: settings),
   .target(name: "Streams", dependencies: ["CLinux", "ErrorReporting"], swiftSettings: settings),
   .target(name: "Timing", dependencies: ["CLinux", "Streams"], swiftSettings: settings),
-  .target(name: "DurableFiles", dependencies: ["ErrorReporting", "Streams"], swiftSettings: settings),
+  .target(name: "DurableFiles", dependencies: ["CLinux", "ErrorReporting", "Streams"], swiftSettings: settings),
   .target(
     name: "SQLiteFiles", dependencies: ["ErrorReporting", "Timing", "DurableFiles", full("GRDB", "GRDB.swift")],
     swiftSettings: settings),

@@ -48,7 +48,7 @@ HALVES = {
 OWNED = {
     "CDBus": {"DBus"},
     "CFLAC": {"AudioIngest"},
-    "CLinux": {"MessageSending", "Streams", "Timing"},
+    "CLinux": {"DurableFiles", "MessageSending", "Streams", "Timing"},
     "CNetlink": {"NetworkPath"},
     "COpus": {"AudioIngest", "AudioIngestTesting"},
     "COpusEnc": {"AudioIngest"},
@@ -77,7 +77,7 @@ TEST_PROGRAMS = {"agent-simulation", "coverage-process", "message-queue-process"
 HOLDS = {
     "CDBus": "The headers of libdbus-1.",
     "CFLAC": "The headers of libFLAC.",
-    "CLinux": "The calls of Linux that the Glibc module leaves out: events and timers as files, spawning, core dumps.",
+    "CLinux": "The calls of Linux that the Glibc module leaves out: events and timers as files, spawning, core dumps, renaming without replacing.",
     "CNetlink": "The kernel's headers of rtnetlink.",
     "COpus": "The headers of libopus.",
     "COpusEnc": "The headers of libopusenc.",

@@ -45,6 +45,15 @@ package struct Disk: Sendable {
     try folder.rename(name, to: newName, in: newFolder, for: "renaming \(path)")
   }
 
+  /// Renames a file, unless something has the new name.
+  /// - Returns: `false` if something has it.
+  package func renameIfAbsent(_ path: String, to new: String) throws(FileError) -> Bool {
+    try check(.rename, path)
+    let (folder, name) = try FolderHandle.of(path, for: "renaming \(path)")
+    let (newFolder, newName) = try FolderHandle.of(new, for: "renaming \(path)")
+    return try folder.renameIfAbsent(name, to: newName, in: newFolder, for: "renaming \(path)")
+  }
+
   /// Removes a file, if it exists.
   package func remove(_ path: String) throws(FileError) {
     try check(.remove, path)

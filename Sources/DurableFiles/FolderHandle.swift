@@ -1,3 +1,4 @@
+internal import CLinux
 import Glibc
 
 /// An open folder, whose files are reached by their names and not by a path.
@@ -109,6 +110,22 @@ final class FolderHandle: Sendable {
     _ name: String, to new: String, in other: FolderHandle, for operation: String
   ) throws(FileError) {
     guard renameat(number, name, other.number, new) == 0 else { throw FileError(operation) }
+  }
+
+  /// Renames a file of the folder, unless something has the new name.
+  /// - Returns: `false` if something has it.
+  func renameIfAbsent(
+    _ name: String, to new: String, in other: FolderHandle, for operation: String
+  ) throws(FileError) -> Bool {
+    if renameat2(number, name, other.number, new, edgeblue_rename_noreplace) == 0 { return true }
+    if errno == EEXIST { return false }
+    // NFS and some FUSE file systems cannot do both in one step.
+    guard errno == EINVAL else { throw FileError(operation) }
+    var status = stat()
+    if fstatat(other.number, new, &status, AT_SYMLINK_NOFOLLOW) == 0 { return false }
+    guard errno == ENOENT else { throw FileError(operation) }
+    try rename(name, to: new, in: other, for: operation)
+    return true
   }
 
   /// Removes a file of the folder, if it exists.

@@ -16,7 +16,7 @@ import Testing
     _ samples: [Int16], _ format: AudioFileFormat, rate: Int = 16_000, name: String = "it"
   ) throws -> String {
     let path = "\(temporary.path)/\(name).\(format.fileExtension)"
-    let file = try AudioFile(path, format, sampleRate: rate, replaces: true, on: Disk())
+    let file = try AudioFile(path, format, sampleRate: rate, existing: .replaced, on: Disk())
     // In parts of odd sizes.
     for start in stride(from: 0, to: samples.count, by: 9999) {
       try file.append(Array(samples[start..<min(start + 9999, samples.count)]), rate: rate)
@@ -95,7 +95,7 @@ import Testing
     let faults = DiskFaults()
     let sound = Recording.ramp(0..<200_000)
     let path = temporary.path + "/it"
-    let file = try AudioFile(path, format, sampleRate: 16_000, replaces: false, on: faults.disk)
+    let file = try AudioFile(path, format, sampleRate: 16_000, existing: .refused, on: faults.disk)
     faults.fail(faults.steps + 1...Int.max, with: ENOSPC)
     #expect {
       try file.append(sound, rate: 16_000)
@@ -106,5 +106,24 @@ import Testing
     faults.fail(nil, with: 0)
     file.discard()
     #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path) == [])
+  }
+
+  @Test("A file that another task has made in the last moment stays", arguments: [AudioFile.Existing.kept, .refused])
+  func aFileOfTheLastMomentStays(_ existing: AudioFile.Existing) throws {
+    let path = temporary.path + "/it"
+    let disk = Disk { step, _ in
+      if step == .rename { #expect(FileManager.default.createFile(atPath: path, contents: Data("theirs".utf8))) }
+      return nil
+    }
+    let file = try AudioFile(path, .wav, sampleRate: 16_000, existing: existing, on: disk)
+    try file.append(Recording.ramp(0..<160), rate: 16_000)
+    if existing == .kept {
+      try file.finish()
+    } else {
+      #expect(throws: AudioIngestError.self) { try file.finish() }
+      file.discard()
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == "theirs")
+    #expect(try FileManager.default.contentsOfDirectory(atPath: temporary.path) == ["it"])
   }
 }

@@ -84,11 +84,16 @@ import Testing
     #expect(header.samples == segment.info.samples * 3 / 2)
   }
 
-  @Test("Several tasks make the same copy at the same time, as the sink and the command of one recorder do")
+  @Test("Several tasks make and queue the same copy at the same time, as the sink and the command of one recorder do")
   func copiesAreMadeAtTheSameTime() async throws {
     let delivery = AudioDelivery(.wav, sampleRate: 8000)
     let paths = try await withThrowingTaskGroup(of: String.self) { group in
-      for _ in 0..<8 { group.addTask { [segment] in try segment.file(as: delivery) } }
+      for _ in 0..<8 {
+        group.addTask { [segment, source] in
+          // Refuses a file that is replaced while it is read.
+          try SegmentRequests(source: source, delivery: delivery).requests(for: segment)[1].content.path
+        }
+      }
       return try await group.reduce(into: Set()) { $0.insert($1) }
     }
     #expect(paths == [segment.path(as: delivery)])

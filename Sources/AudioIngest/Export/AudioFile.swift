@@ -4,6 +4,16 @@ internal import Streams
 
 /// A new audio file: samples of any rate go in, and the file appears under its name when it is complete.
 final class AudioFile {
+  /// What becomes of an existing file of the same name.
+  enum Existing {
+    /// It is replaced.
+    case replaced
+    /// It stays, and the new one is discarded.
+    case kept
+    /// It stays, and the new one is an error.
+    case refused
+  }
+
   /// The number of samples so far, without those that a resampler still has.
   private(set) var samples = 0
 
@@ -13,7 +23,7 @@ final class AudioFile {
   private let path: String
   private let temporary: String
   private let disk: Disk
-  private let replaces: Bool
+  private let existing: Existing
   private let file: GrowingFile
   private let writer: any AudioFileWriter
   private let sampleRate: Int
@@ -21,14 +31,15 @@ final class AudioFile {
   private var resampler: (rate: Int, converter: Resampler)?
 
   /// Creates a file under a temporary name in the same folder.
-  /// - Parameter replaces: `true` to replace a file of that name at the end.
-  /// - Throws: ``AudioIngestError``: `.invalidArgument` if the file exists, `.noSpace`, `.storage`, `.codecFailed`.
+  /// - Parameter existing: What becomes of a file of that name at the end.
+  /// - Throws: ``AudioIngestError``: `.invalidArgument` if the file exists and is refused, `.noSpace`, `.storage`,
+  ///   `.codecFailed`.
   init(
-    _ path: String, _ format: AudioFileFormat, sampleRate: Int, replaces: Bool, on disk: Disk
+    _ path: String, _ format: AudioFileFormat, sampleRate: Int, existing: Existing, on disk: Disk
   ) throws(AudioIngestError) {
     self.path = path
     self.disk = disk
-    self.replaces = replaces
+    self.existing = existing
     self.sampleRate = sampleRate
     let slash = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
     let number = Self.count.withLock { count in
@@ -36,7 +47,7 @@ final class AudioFile {
       return count
     }
     temporary = "\(path[..<slash]).\(path[slash...]).\(getpid())-\(number)"
-    if !replaces { try Self.refuseExisting(path, disk) }
+    if existing == .refused { try Self.refuseExisting(path, disk) }
     file = try storage(GrowingFile(temporary, on: disk))
     do throws(AudioIngestError) {
       writer = try format.writer(for: file, sampleRate: sampleRate)
@@ -48,9 +59,11 @@ final class AudioFile {
   }
 
   static func refuseExisting(_ path: String, _ disk: Disk) throws(AudioIngestError) {
-    guard try storage(disk.exists(path)) else { return }
-    throw AudioIngestError(
-      .invalidArgument, "\(path) exists already", hint: "name another file, or allow to replace it")
+    if try storage(disk.exists(path)) { throw exists(path) }
+  }
+
+  private static func exists(_ path: String) -> AudioIngestError {
+    AudioIngestError(.invalidArgument, "\(path) exists already", hint: "name another file, or allow to replace it")
   }
 
   /// Appends samples of a rate.
@@ -63,20 +76,23 @@ final class AudioFile {
     try write(converted)
   }
 
-  /// Completes the file, and gives it its name.
+  /// Completes the file, and gives it its name, which another task or program may have given to a file meanwhile.
   func finish() throws(AudioIngestError) {
     try endStretch()
     try writer.finish()
     try storage(file.sync())
-    // Once more: writing takes its time.
-    if !replaces { try Self.refuseExisting(path, disk) }
-    try storage(disk.rename(temporary, to: path))
+    if existing == .replaced {
+      try storage(disk.rename(temporary, to: path))
+    } else if try !storage(disk.renameIfAbsent(temporary, to: path)) {
+      guard existing == .kept else { throw Self.exists(path) }
+      discard()
+    }
     try storage(disk.sync(folder: path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."))
   }
 
-  /// Removes what was written, after a failure.
+  /// Removes what was written.
   func discard() {
-    // The failure is what counts.
+    // It is discarded after a failure, which is what counts, or for a file that is there.
     try? disk.remove(temporary)
   }
 

@@ -220,7 +220,7 @@ public struct SegmentExport: Sendable {
   ) throws -> File {
     let rate = options.sampleRate ?? pauseRate
     let file = try AudioFile(
-      target, options.format, sampleRate: rate, replaces: options.replacesFiles, on: disk)
+      target, options.format, sampleRate: rate, existing: options.replacesFiles ? .replaced : .refused, on: disk)
     var segments: [Int] = []
     var start: Int64?
     do {

@@ -30,8 +30,8 @@ extension FinishedSegment {
   /// Returns the path of the segment's file in a form; one in another form than that of the segment is made beside it,
   /// once. The sample rate is converted by libsoxr.
   ///
-  /// The file is complete at every moment. The same segment makes the same bytes, so that several tasks and programs may
-  /// do this at the same time.
+  /// The file is complete at every moment, and none is replaced. The same segment makes the same bytes, so that several
+  /// tasks and programs may do this at the same time, and read the file meanwhile.
   /// - Throws: ``AudioIngestError``: `.damagedFile` if the WAV file is not the one that the sidecar describes, `.noSpace`,
   ///   `.storage`, `.codecFailed`.
   public func file(as delivery: AudioDelivery) throws(AudioIngestError) -> String {
@@ -40,14 +40,13 @@ extension FinishedSegment {
     if try storage(disk.exists(target)) { return target }
     let reader = try SegmentReader(self)
     let file = try AudioFile(
-      target, delivery.format, sampleRate: delivery.sampleRate ?? info.sampleRate, replaces: true, on: disk)
+      target, delivery.format, sampleRate: delivery.sampleRate ?? info.sampleRate, existing: .kept, on: disk)
     do throws(AudioIngestError) {
       for start in stride(from: 0, to: info.samples, by: SegmentReader.limit) {
         let range = start..<min(start + SegmentReader.limit, info.samples)
         try file.append(reader.samples(range), rate: info.sampleRate)
       }
-      // Made by another task meanwhile, which may have queued it.
-      if try storage(disk.exists(target)) { file.discard() } else { try file.finish() }
+      try file.finish()
     } catch {
       file.discard()
       throw error
