@@ -349,6 +349,7 @@ var targets: [Target] = [
       full("HummingbirdTLS", "hummingbird"),
       full("HTTPTypes", "swift-http-types"),
       full("NIOCore", "swift-nio"),
+      full("NIOHTTP1", "swift-nio"),
       full("NIOSSL", "swift-nio-ssl"),
       full("ServiceLifecycle", "swift-service-lifecycle"),
     ],

@@ -62,15 +62,12 @@ package struct IncomingHTTPServer: Sendable {
   package func application<Context: InitializableFromSource<ApplicationRequestContextSource> & RequestContext>(
     _ router: Router<Context>, over http: HTTPServerBuilder = http()
   ) -> some ApplicationProtocol {
-    Application(
-      router: router, server: http,
-      configuration: ApplicationConfiguration(
+    IncomingHTTPApplication(
+      router.buildResponder(), over: http,
+      ApplicationConfiguration(
         address: .hostname(address, port: port), serverName: "edgeblue",
         availableConnectionsDelegate: MaximumAvailableConnections(max(connections - Self.burst + 1, 1), logger: logger)),
-      onServerRunning: { [onListening] channel in
-        if let port = channel.localAddress?.port { await onListening(port) }
-      },
-      logger: logger)
+      logger: logger, onListening: onListening)
   }
 
   /// Serves until the service group shuts down gracefully, or the task is cancelled.
