@@ -2,6 +2,7 @@ public import AsyncHTTPClient
 internal import FoundationEssentials
 internal import Glibc
 public import NIOCore
+internal import NIOHTTP1
 internal import NIOSSL
 
 /// An HTTP/1.1 client that follows no redirect, repeats no request, accepts no TLS below 1.2, and shuts down with its last
@@ -123,10 +124,9 @@ public final class OutgoingHTTPClient: Sendable {
   ///   - timeout: The timeout of the request and its response.
   /// - Throws: ``ProxySettings/InvalidProxy``; an error that ``ConnectionFailure`` classifies; `CancellationError`.
   public func execute(_ request: HTTPClientRequest, timeout: TimeAmount) async throws -> HTTPClientResponse {
-    var request = request
-    if !request.headers.contains(name: "User-Agent") { request.headers.add(name: "User-Agent", value: userAgent) }
-    let sent = request
-    return try await withClient(for: request.url) { try await $0.execute(sent, timeout: timeout) }
+    var sent = request
+    sent.headers = naming(request.headers)
+    return try await withClient(for: request.url) { [sent] in try await $0.execute(sent, timeout: timeout) }
   }
 
   /// Sends a request and returns the whole response. All of it happens on the thread of the connections, unlike with
@@ -140,10 +140,9 @@ public final class OutgoingHTTPClient: Sendable {
     to request: HTTPClient.Request, upTo limit: Int, timeout: TimeAmount
   ) async throws -> HTTPClient.Response {
     try Task.checkCancellation()
-    var request = request
-    if !request.headers.contains(name: "User-Agent") { request.headers.add(name: "User-Agent", value: userAgent) }
-    let sent = request
-    return try await withClient(for: request.url.absoluteString) { client in
+    var sent = request
+    sent.headers = naming(request.headers)
+    return try await withClient(for: request.url.absoluteString) { [sent] client in
       let whole = ResponseAccumulator(request: sent, maxBodySize: limit)
       let exchange = client.execute(request: sent, delegate: whole, deadline: .now() + timeout)
       return try await withTaskCancellationHandler {
@@ -152,6 +151,14 @@ public final class OutgoingHTTPClient: Sendable {
         exchange.cancel()
       }
     }
+  }
+
+  /// Returns the headers of a request with the name of this program, unless they have one.
+  private func naming(_ headers: HTTPHeaders) -> HTTPHeaders {
+    guard !headers.contains(name: "User-Agent") else { return headers }
+    var named = headers
+    named.add(name: "User-Agent", value: userAgent)
+    return named
   }
 
   /// Calls a closure with the client for a URL, and throws its errors with the proxy's part in them.
