@@ -16,7 +16,7 @@ enum NMEAReader {
   private static let lengthLimit = 256
   private static let metresPerSecondInKnot = 0.514444
 
-  static func fixes(in bytes: [UInt8]) -> [LocationFix] {
+  static func fixes(in bytes: ArraySlice<UInt8>) -> [LocationFix] {
     var fixes: [LocationFix] = []
     var epoch: Epoch?
     var day: Int64?

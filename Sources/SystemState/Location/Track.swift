@@ -23,6 +23,9 @@ struct Track: Sendable, Hashable {
   /// The horizontal error in metres for each unit of dilution of precision, as gpsd estimates it.
   static let errorPerDilution = 19.0
 
+  /// The mark of UTF-8 that some programs write before text.
+  private static let byteOrderMark: [UInt8] = [0xef, 0xbb, 0xbf]
+
   /// Reads a track from a file in GPX or NMEA 0183.
   init(path: String) throws(LocationError) {
     let bytes: [UInt8]?
@@ -43,8 +46,10 @@ struct Track: Sendable, Hashable {
 
   /// Reads a track from the bytes of a file; `nil` if there is no point in them.
   init?(_ bytes: [UInt8]) {
-    let isNMEA = bytes.first { $0 > 0x20 } == UInt8(ascii: "$")
-    let fixes = isNMEA ? NMEAReader.fixes(in: bytes) : GPXReader.fixes(in: bytes)
+    // Loggers write lines of their own before the first sentence of NMEA; XML begins with a tag, maybe after its mark.
+    let text = bytes.starts(with: Self.byteOrderMark) ? bytes.dropFirst(Self.byteOrderMark.count) : bytes[...]
+    let isGPX = text.first { $0 > 0x20 } == UInt8(ascii: "<")
+    let fixes = isGPX ? GPXReader.fixes(in: text) : NMEAReader.fixes(in: text)
     guard !fixes.isEmpty else { return nil }
     let start = fixes.first { $0.measuredAtMs != nil }?.measuredAtMs
     var offset: Int64 = 0
@@ -79,9 +84,9 @@ struct Track: Sendable, Hashable {
 
 /// A reader of the track points of a GPX file. It reads no XML but what GPX needs, and expands no entities.
 enum GPXReader {
-  static func fixes(in bytes: [UInt8]) -> [LocationFix] {
+  static func fixes(in bytes: ArraySlice<UInt8>) -> [LocationFix] {
     var fixes: [LocationFix] = []
-    var rest = bytes[...]
+    var rest = bytes
     while fixes.count < Track.pointLimit, let tag = rest.range(of: "<trkpt") {
       rest = rest[tag.upperBound...]
       guard let close = rest.firstIndex(of: UInt8(ascii: ">")) else { break }

@@ -51,6 +51,16 @@ import Timing
     #expect(track.points[1].offset == .milliseconds(3500))
   }
 
+  @Test(
+    "What a logger writes before the first sentence, or an editor before the first tag, is passed over",
+    arguments: ["# u-blox 8, 2026-11-25\r\n", "!AIVDM,1,1,,B,x,0*00\n", "\u{feff}", "\u{feff}# x\n", "\n\n"])
+  func beginnings(text: String) throws {
+    let sentence = sentence("GPRMC,120000.00,A,4812.000,N,01622.000,E,10.0,90.0,251126,,,A")
+    #expect(try #require(Track(Array((text + sentence).utf8))).points.count == 1)
+    guard !text.contains(where: { "#!".contains($0) }) else { return }
+    #expect(try #require(Track(Array((text + "<gpx><trkpt lat='1' lon='2'/></gpx>").utf8))).points.count == 1)
+  }
+
   @Test("Midnight in a track is not the past") func midnight() throws {
     let text =
       sentence("GPRMC,235959,A,4812.000,N,01622.000,E,,,281227,,,A")
@@ -110,7 +120,7 @@ import Timing
           bytes[Int.random(in: 0..<bytes.count, using: &random)] = .random(in: 0...255, using: &random)
         }
         _ = Track(bytes)
-        _ = NMEAReader.fixes(in: bytes)
+        _ = NMEAReader.fixes(in: bytes[...])
       }
     }
   }
