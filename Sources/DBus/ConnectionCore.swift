@@ -12,7 +12,8 @@ final class ConnectionCore: @unchecked Sendable {
 
   struct State {
     var pending: [UInt32: PendingCall] = [:]
-    /// The earliest deadline of the pending calls, or an earlier instant.
+    /// The earliest deadline of the pending calls, or an earlier instant: that of an answered call stays, so that the calls
+    /// of the next seconds need not wake the thread for theirs.
     var nextDeadline: UInt64?
     var stopping = false
     var closeReason: DBusError?
