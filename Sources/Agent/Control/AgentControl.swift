@@ -68,17 +68,19 @@ public final class AgentControl: Sendable {
     try await withThrowingTaskGroup(of: Void.self) { group in
       let statuses = runner.statuses()
       let events = runner.log.events()
-      group.addTask {
+      // On the thread that sends: a status changes with each heartbeat, which would wake two threads of the pool.
+      let sending = connection.executor
+      group.addTask(executorPreference: sending) {
         var last = first
         for await status in statuses {
           try Self.publishChanges(in: status, after: last, on: object)
           last = status
         }
       }
-      group.addTask {
+      group.addTask(executorPreference: sending) {
         for await event in events { try object.emit(AgentBus.interface, "Event", event.forEverybody.values) }
       }
-      group.addTask {
+      group.addTask(executorPreference: sending) {
         for await event in tasks.events {
           if let values = event.values { try object.emit(AgentBus.tasks, "Event", values) }
         }
