@@ -94,6 +94,26 @@ struct LifecycleMonitorTests {
     logind.end()
   }
 
+  /// A service has none, and a new one is announced.
+  @Test("A logind without a session is not asked again at the interval") func noSessionIsAskedForOnce() async throws {
+    let bus = try PrivateBus()
+    let logind = try await FakeLogind(bus)
+    var options = options(bus)
+    options.interval = .milliseconds(10)
+    let monitor = try await LifecycleMonitor.start(options)
+    #expect(monitor.snapshot.reason == .headless)
+    let questions = logind.questions
+    try await Task.sleep(for: .milliseconds(300))
+    // One more for what was announced while the monitor started.
+    #expect(logind.questions <= questions + 1)
+    let seen = Watcher(monitor.updates(limit: 1000))
+    try logind.endSession()
+    try await eventually("it asks after an announcement") { logind.questions > questions }
+    logind.end()
+    monitor.close()
+    while try await seen.next() != nil {}
+  }
+
   @Test("Malformed properties of a session count as unknown") func whatLogindDoesNotKnow() {
     #expect(LoginSession([:]) == nil)
     #expect(LoginSession(["Active": "yes"]) == nil)

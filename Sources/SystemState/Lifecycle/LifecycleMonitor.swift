@@ -45,7 +45,7 @@ public final class LifecycleMonitor: Sendable {
 
   private init(opening options: Options) {
     let core = LifecycleCore(options)
-    tasks = core.wake.start(LifecycleWorker(core), every: options.interval) { core.feed.end() }
+    tasks = core.news.wake.start(LifecycleWorker(core), every: options.interval) { core.feed.end() }
     self.core = core
   }
 

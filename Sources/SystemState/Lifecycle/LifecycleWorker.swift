@@ -7,8 +7,7 @@ internal import Streams
 final class LifecycleCore: Sendable {
   let options: LifecycleMonitor.Options
   let feed = UpdateFeed<LifecycleUpdate>()
-  /// Raised when logind may report something new.
-  let wake = WakeSignal()
+  let news = MonitorNews()
   private let machine: Lock<LifecycleMachine>
 
   init(_ options: LifecycleMonitor.Options) {
@@ -23,7 +22,7 @@ final class LifecycleCore: Sendable {
     }
   }
 
-  func close() { wake.finish() }
+  func close() { news.wake.finish() }
 }
 
 /// Reads logind whenever it may report something new.
@@ -32,6 +31,12 @@ actor LifecycleWorker: MonitorWorker {
   private var bus: LifecycleBus?
   /// The logind from which the announcement of a sleep was read.
   private var known: String?
+  /// The instant of a reading that found no session; `nil` if the last one found another state, or failed.
+  private var foundNothing: ContinuousClock.Instant?
+
+  /// The age at which a reading that found no session is replaced: 5 min. Signals report logind and new sessions, unlike
+  /// a session's terminal that becomes idle.
+  private static let longestAge: Duration = .seconds(300)
 
   init(_ core: LifecycleCore) { self.core = core }
 
@@ -39,6 +44,10 @@ actor LifecycleWorker: MonitorWorker {
 
   func read() async {
     guard let address = core.options.bus else { return core.handle(.logindGone) }
+    // Before the reading: what is reported meanwhile is read next.
+    let hasNews = core.news.take()
+    if let foundNothing, !hasNews, ContinuousClock.now - foundNothing < Self.longestAge { return }
+    foundNothing = nil
     do {
       if bus == nil { bus = try await connect(address) }
       guard let bus else { return }
@@ -46,11 +55,14 @@ actor LifecycleWorker: MonitorWorker {
       if owner != known { core.handle(.sleep(false)) }
       guard let owner else {
         known = nil
+        foundNothing = .now
         return core.handle(.logindGone)
       }
       if owner != known { try await bus.readSleep { [core] in core.handle(.sleep($0)) } }
       known = owner
-      core.handle(.session(try await bus.session()))
+      let session = try await bus.session()
+      if session == nil { foundNothing = .now }
+      core.handle(.session(session))
     } catch {
       bus = nil
       known = nil
@@ -65,7 +77,7 @@ actor LifecycleWorker: MonitorWorker {
     try await LifecycleBus(address, logger: core.options.logger) { [core] in
       core.handle(.sleep($0))
     } onChange: { [core] in
-      core.wake.signal()
+      core.news.report()
     }
   }
 }

@@ -6,11 +6,8 @@ final class PowerCore: Sendable {
   let options: PowerMonitor.Options
   let folder: SupplyFolder
   let feed = UpdateFeed<PowerUpdate>()
-  /// Raised when a source may have changed.
-  let wake = WakeSignal()
+  let news = MonitorNews()
   private let machine: Lock<PowerMachine>
-  /// Whether the daemons may have changed since they were last read.
-  private let hasNews = Lock(true)
 
   init(_ options: PowerMonitor.Options) {
     self.options = options
@@ -30,19 +27,5 @@ final class PowerCore: Sendable {
     }
   }
 
-  /// Has all sources read anew.
-  func refresh() {
-    hasNews.withLock { $0 = true }
-    wake.signal()
-  }
-
-  /// - Returns: `true` if the daemons may have changed since the last call.
-  func takeNews() -> Bool {
-    hasNews.withLock { news in
-      defer { news = false }
-      return news
-    }
-  }
-
-  func close() { wake.finish() }
+  func close() { news.wake.finish() }
 }

@@ -24,7 +24,7 @@ public final class PowerMonitor: Sendable {
   private init(opening options: Options) throws(PowerError) {
     try options.check()
     let core = PowerCore(options)
-    tasks = core.wake.start(PowerWorker(core), every: options.interval) { core.feed.end() }
+    tasks = core.news.wake.start(PowerWorker(core), every: options.interval) { core.feed.end() }
     self.core = core
   }
 
@@ -60,7 +60,7 @@ public final class PowerMonitor: Sendable {
   public func updates(limit: Int = 16) -> BoundedStream<PowerUpdate> { core.feed.updates(limit: limit) }
 
   /// Starts a reading of all sources now instead of at the next interval; changes arrive as an update.
-  public func refresh() { core.refresh() }
+  public func refresh() { core.news.report() }
 
   /// Stops the monitor and ends all its streams.
   public func close() {

@@ -28,12 +28,12 @@ actor PowerWorker: MonitorWorker {
   private func readBus() async -> BusReading {
     guard let address = core.options.bus else { return BusReading() }
     // Before the reading: what is reported meanwhile is read next.
-    let hasNews = core.takeNews()
+    let hasNews = core.news.take()
     if let last, bus != nil, !hasNews, ContinuousClock.now - last.instant < Self.longestAge { return last.reading }
     last = nil
     do {
       if bus == nil {
-        bus = try await PowerBus(address, logger: core.options.logger) { [core] in core.refresh() }
+        bus = try await PowerBus(address, logger: core.options.logger) { [core] in core.news.report() }
       }
       guard let bus else { return BusReading() }
       let reading = try await bus.read()

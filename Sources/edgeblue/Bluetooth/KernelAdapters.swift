@@ -3,8 +3,9 @@ import Timing
 
 /// The Bluetooth adapters that the kernel has, with or without a running bluetoothd.
 enum KernelAdapters {
-  /// The longest time between two looks: 20 s. A look comes earlier together with something else, such as a heartbeat.
-  private static let interval: Duration = .seconds(20)
+  /// The longest time between two looks: 1 min. From 20 s on, a look comes together with something else, such as a
+  /// heartbeat.
+  private static let interval: Duration = .seconds(60)
 
   /// A Boolean value that indicates whether there is an adapter.
   static var exist: Bool { exist(in: "/sys/class/bluetooth") }

@@ -24,6 +24,8 @@ final class FakeLogind: Sendable {
     var inhibitors: [Inhibitor] = []
     var refusal: String?
     var isSlow = false
+    /// The number of questions for a session.
+    var questions = 0
   }
 
   private let connection: Connection
@@ -50,7 +52,11 @@ final class FakeLogind: Sendable {
           Self.manager,
           methods: [
             .init("GetSession", in: [.init("session_id", "s")], out: [.init("object_path", "o")]) { call in
-              guard call.arguments[0].string == "auto", state.withLock({ $0.session != nil }) else {
+              let hasSession = state.withLock { state in
+                state.questions += 1
+                return state.session != nil
+              }
+              guard call.arguments[0].string == "auto", hasSession else {
                 throw DBusError(name: Self.noSession, message: "Caller does not belong to any known session")
               }
               return [.objectPath(path)]
@@ -74,6 +80,9 @@ final class FakeLogind: Sendable {
     sessionObject = try connection.export(path, [Interface(Self.session, properties: properties)])
     _ = try await connection.requestName(Self.name)
   }
+
+  /// The number of questions for a session so far.
+  var questions: Int { state.withLock(\.questions) }
 
   static func properties(active: Bool = true, locked: Bool = false, idle: Bool = false) -> [String: Value] {
     ["Active": .bool(active), "LockedHint": .bool(locked), "IdleHint": .bool(idle)]
