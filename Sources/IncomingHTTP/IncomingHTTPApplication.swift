@@ -70,7 +70,8 @@ where Responder.Context: InitializableFromSource<ApplicationRequestContextSource
       // The connection answers it, and ends.
       throw error
     } catch {
-      logger.error("request failed", metadata: ["reason": "\(error)"])
+      // Clients that leave end their requests so, too.
+      logger.debug("request failed", metadata: ["reason": "\(error)"])
       response = Response(status: .internalServerError)
     }
     response.headers[.date] = HTTPDate.text(WallClock.unixMilliseconds() / 1000)

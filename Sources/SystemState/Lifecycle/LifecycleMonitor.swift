@@ -30,7 +30,8 @@ public final class LifecycleMonitor: Sendable {
     /// The logger for errors that cannot be returned, such as a call that logind refused.
     public var logger = Logger(label: "edgeblue.lifecycle")
 
-    /// The longest time between two readings of logind: it sends no signal when a terminal becomes idle.
+    /// The longest time between two readings of a session: logind sends no signal when its terminal becomes idle. Without
+    /// a session, logind is read when it reports something, and every 5 min.
     package var interval: Duration = .seconds(60)
 
     /// Creates options with the default values.
