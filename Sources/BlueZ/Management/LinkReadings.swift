@@ -27,9 +27,9 @@ public struct LinkReadings: AsyncSequence, Sendable {
       } catch is CancellationError {
         // The connection or the session has ended, or nobody reads any more.
       } catch {
-        // The kernel may know of the end before bluetoothd does.
+        // The kernel may know of the end before bluetoothd does, and this work of that of the session before its stream.
         let isEnd = hasRead && (error as? BlueZError).map { Self.ends.contains($0.code) } ?? false
-        if !isEnd { failure.withLock { $0 = error } }
+        if !isEnd, !device.core.state.withLock(\.isClosed) { failure.withLock { $0 = error } }
         source.finish()
       }
     }
