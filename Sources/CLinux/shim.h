@@ -5,15 +5,16 @@
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>
 
-// Declared by <pthread.h>, <spawn.h>, <stdio.h> and <unistd.h> only under _GNU_SOURCE, which the Glibc module is not built with.
+// Declared by <pthread.h>, <spawn.h>, <stdio.h> and <unistd.h> only under _GNU_SOURCE, which the Glibc module is not
+// built with.
 extern int pthread_setname_np(pthread_t thread, const char *name);
 extern int posix_spawn_file_actions_addclosefrom_np(void *actions, int from);
 extern int pipe2(int ends[2], int flags);
 extern int renameat2(int folder, const char *name, int newFolder, const char *newName, unsigned int flags);
+// RENAME_NOREPLACE: <stdio.h> has it only under _GNU_SOURCE, too, and <linux/fs.h> has many other names.
+static const unsigned int edgeblue_rename_noreplace = 1;
 
 // Swift cannot call functions with a variable number of arguments.
 #include <sys/prctl.h>
-// <stdio.h> has it only under _GNU_SOURCE, and <linux/fs.h> has many other names.
-static const unsigned int edgeblue_rename_noreplace = 1;
 static inline int edgeblue_set_dumpable(int dumpable) { return prctl(PR_SET_DUMPABLE, dumpable, 0, 0, 0); }
 static inline int edgeblue_is_dumpable(void) { return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0); }
