@@ -56,13 +56,21 @@ final class EngineHTTP: Sendable {
     }
   }
 
-  /// Fetches a small JSON document within the timeout of the state.
+  /// Fetches a small JSON document within the timeout of the state, without a task or a timer of its own: this is what an
+  /// agent does again and again while it rests.
   func fetch(_ path: String) async throws -> (status: Int, body: Data) {
-    try await TimeSource.continuous.withLimit(limits.state, orThrow: Self.late) {
-      let response = try await self.open(self.request(.GET, path))
-      return (Int(response.status.code), try await self.collect(response.body, upTo: 4 << 20))
+    let request = try HTTPClient.Request(url: base + path, headers: headers)
+    let end = ContinuousClock.now + limits.state
+    let response = try await repeatingLost {
+      try await outgoing.response(
+        to: request, upTo: Self.documentLimit, timeout: TimeAmount(ContinuousClock.now.duration(to: end)))
     }
+    mayReuse.withLock { $0 = true }
+    return (Int(response.status.code), response.body.map { Data($0.readableBytesView) } ?? Data())
   }
+
+  /// The largest document that ``fetch(_:)`` reads: 4 MiB.
+  private static let documentLimit = 4 << 20
 
   /// Posts a body and returns that of the reply, within the timeout of a first text.
   /// - Throws: ``EngineError``, ``RefusedReply`` for a status other than 2xx, or `CancellationError`.
@@ -143,28 +151,34 @@ final class EngineHTTP: Sendable {
   }
 
   private func request(_ path: String, body: Data) -> HTTPClientRequest {
-    var request = request(.POST, path)
+    var request = HTTPClientRequest(url: base + path)
+    request.method = .POST
+    request.headers = headers
     request.headers.add(name: "Content-Type", value: "application/json")
     request.body = .bytes(ByteBuffer(bytes: body))
     return request
   }
 
-  private func request(_ method: HTTPMethod, _ path: String) -> HTTPClientRequest {
-    var request = HTTPClientRequest(url: base + path)
-    request.method = method
-    request.headers.add(name: "Accept", value: "application/json, text/event-stream, application/x-ndjson")
-    if let apiKey { request.headers.add(name: "Authorization", value: "Bearer \(apiKey.secret)") }
-    return request
+  /// The headers of each request.
+  private var headers: HTTPHeaders {
+    var headers: HTTPHeaders = ["Accept": "application/json, text/event-stream, application/x-ndjson"]
+    if let apiKey { headers.add(name: "Authorization", value: "Bearer \(apiKey.secret)") }
+    return headers
   }
 
   private func open(_ request: HTTPClientRequest) async throws -> HTTPClientResponse {
     // The timeouts of the caller apply first; this one only has to be later.
-    let bound = limits.firstPiece + limits.connect + limits.state
+    let bound = TimeAmount(limits.firstPiece + limits.connect + limits.state)
+    return try await repeatingLost { try await outgoing.execute(request, timeout: bound) }
+  }
+
+  /// Performs an exchange, and again when it has met the end of a kept connection.
+  private func repeatingLost<Response>(_ exchange: () async throws -> Response) async throws -> Response {
     var attempts = 0
     while true {
       attempts += 1
       do {
-        return try await outgoing.execute(request, timeout: TimeAmount(bound))
+        return try await exchange()
       } catch is CancellationError {
         throw CancellationError()
       } catch {
@@ -225,11 +239,13 @@ final class EngineHTTP: Sendable {
       if error == .deadlineExceeded || error == .readTimeout { return late }
     }
     switch ConnectionFailure(error) {
+    case .tooLong: return EngineError(.badReply, "the model server sent more than \(documentLimit) bytes")
     case .noProxy(let reason): return EngineError(.unreachable, "the model server cannot be reached: \(reason)")
     case .untrusted(let reason): return EngineError(.unreachable, "the model server cannot be trusted: \(reason.words)")
     default: break
     }
-    if error is HTTPParserError {
+    if let error = error as? HTTPParserError {
+      if error == .invalidEOFState { return EngineError.endedEarly }
       return EngineError(.badReply, "the model server does not speak HTTP", hint: "check the port")
     }
     return EngineError(

@@ -184,6 +184,51 @@ import Testing
     }
   }
 
+  @Test("A list of models that fails is the error of the prompt", arguments: BadList.allCases) func aBadList(
+    list: BadList
+  ) async throws {
+    let error = try await FakeEngineServer.run { _, connection in
+      try await list.send(connection)
+    } test: { url in
+      let engine = try OllamaEngine(url: url, limits: EngineLimits(state: .milliseconds(500)))
+      return await #expect(throws: EngineError.self) {
+        _ = try await collect(engine.generate(.init(prompt: "hi", maxTokens: 5)))
+      }
+    }
+    #expect(error?.code == list.code)
+    #expect(error?.message == list.message)
+  }
+
+  enum BadList: CaseIterable {
+    case withoutEnd, cutOff, silent
+
+    var code: EngineError.Code {
+      switch self {
+      case .withoutEnd: .badReply
+      case .cutOff: .interrupted
+      case .silent: .timedOut
+      }
+    }
+
+    var message: String {
+      switch self {
+      case .withoutEnd: "the model server sent more than 4194304 bytes"
+      case .cutOff: "the model server closed the connection before the reply was complete"
+      case .silent: "the model server did not answer in time"
+      }
+    }
+
+    func send(_ connection: FakeEngineServer.Connection) async throws {
+      try await connection.chunkedHead(type: "application/json")
+      try await connection.chunk(Array("{\"models\":[".utf8))
+      switch self {
+      case .withoutEnd: while true { try await connection.chunk([UInt8](repeating: 32, count: 65536)) }
+      case .cutOff: break
+      case .silent: await connection.untilClosedByClient()
+      }
+    }
+  }
+
   @Test("A server that hangs has the state error", arguments: Kind.allCases) func aServerThatHangsIsInError(kind: Kind)
     async throws
   {
