@@ -148,7 +148,8 @@ var targets: [Target] = [
     name: "NetworkPathNetworkManager", dependencies: ["Streams", "Timing", "DBus", "NetworkPath"],
     swiftSettings: settings),
   .target(
-    name: "SystemState", dependencies: ["ErrorReporting", "Places", "Streams", "Timing", "DurableFiles", "DBus", log],
+    name: "SystemState",
+    dependencies: ["ErrorReporting", "Places", "Streams", "Timing", "DurableFiles", "CLinux", "DBus", log],
     swiftSettings: settings),
   .target(
     name: "BackgroundTasks", dependencies: ["ErrorReporting", "Streams", "Timing", "DurableFiles", log],
@@ -281,7 +282,7 @@ var targets: [Target] = [
   .testTarget(
     name: "SystemStateTests",
     dependencies: [
-      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "DBus", "DBusTesting", "SystemState", log,
+      "Streams", "Timing", "DeterministicTesting", "SystemTesting", "CLinux", "DBus", "DBusTesting", "SystemState", log,
     ],
     exclude: ["Peers"], swiftSettings: settings),
   .testTarget(

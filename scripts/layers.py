@@ -48,7 +48,7 @@ HALVES = {
 OWNED = {
     "CDBus": {"DBus"},
     "CFLAC": {"AudioIngest"},
-    "CLinux": {"DurableFiles", "MessageSending", "Streams", "Timing"},
+    "CLinux": {"DurableFiles", "MessageSending", "Streams", "SystemState", "Timing"},
     "CNetlink": {"NetworkPath"},
     "COpus": {"AudioIngest", "AudioIngestTesting"},
     "COpusEnc": {"AudioIngest"},

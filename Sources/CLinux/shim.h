@@ -1,6 +1,7 @@
 #pragma once
 // The Linux calls that Swift's Glibc module leaves out: events and timers as file descriptors, core dumps, spawning,
-// renaming without replacing.
+// renaming without replacing, addresses of netlink.
+#include <linux/netlink.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <sys/timerfd.h>

@@ -1,3 +1,4 @@
+internal import Logging
 internal import Streams
 
 /// The state that the monitor shares with its worker. Only the monitor itself closes it, so nothing here may keep a
@@ -24,6 +25,17 @@ final class PowerCore: Sendable {
         case .store(let update): feed.publish(update, isDelivered: false)
         }
       }
+    }
+  }
+
+  /// Has the kernel's files read after each event of a supply; without events only the interval counts.
+  func followEvents() -> SupplyEvents? {
+    do {
+      // Not as news of the daemons, which report by themselves.
+      return try SupplyEvents(try options.openEvents()) { [news] in news.wake.signal() }
+    } catch {
+      options.logger.debug("no events of power supplies", metadata: ["error": "\(error)"])
+      return nil
     }
   }
 

@@ -20,10 +20,12 @@ public final class PowerMonitor: Sendable {
 
   private let core: PowerCore
   private let tasks: [Task<Void, Never>]
+  private let events: SupplyEvents?
 
   private init(opening options: Options) throws(PowerError) {
     try options.check()
     let core = PowerCore(options)
+    events = core.followEvents()
     tasks = core.news.wake.start(PowerWorker(core), every: options.interval) { core.feed.end() }
     self.core = core
   }
@@ -65,6 +67,7 @@ public final class PowerMonitor: Sendable {
   /// Stops the monitor and ends all its streams.
   public func close() {
     core.close()
+    events?.close()
     for task in tasks { task.cancel() }
   }
 }
