@@ -185,10 +185,13 @@ public actor CoordinatorRunner: ComputeRunner {
     limit.cancel()
   }
 
+  /// The transport's executor, on which this service works; `nil` for the shared one.
+  package nonisolated var taskExecutor: (any TaskExecutor)? { client.transport.taskExecutor }
+
   /// Starts a task of this service, on the transport's executor.
   @discardableResult
   func start(_ body: @escaping @Sendable (isolated CoordinatorRunner) async -> Void) -> Task<Void, Never> {
-    Task(executorPreference: client.transport.taskExecutor) { await body(self) }
+    Task(executorPreference: taskExecutor) { await body(self) }
   }
 
   private func pollModel() async {

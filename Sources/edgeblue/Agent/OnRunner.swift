@@ -14,7 +14,10 @@ enum OnRunner: ComputeRunner {
   /// Reports the status at the coordinator until the task is cancelled.
   func report(to runner: ModeRunner) async {
     guard let swarm else { return }
-    for await status in swarm.statuses { await runner.take(status) }
+    // On the thread of the coordinator's connections: a status changes with each heartbeat, which would wake another one.
+    await withTaskExecutorPreference(swarm.taskExecutor) {
+      for await status in swarm.statuses { await runner.take(status) }
+    }
   }
 
   func run(whenReady: @escaping @Sendable () async -> Void) async throws {
