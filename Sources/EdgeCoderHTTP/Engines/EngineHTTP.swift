@@ -192,15 +192,18 @@ final class EngineHTTP: Sendable {
   ///
   /// A prompt that the server has read after all is answered twice, and heard once.
   private func mayRepeat(after error: any Error, _ attempts: Int) -> Bool {
-    let isLost =
-      (error as? HTTPClientError) == .remoteConnectionClosed || error is ChannelError
-      || [ECONNRESET, EPIPE].contains((error as? IOError)?.errnoCode)
-    guard isLost, attempts < Self.attemptLimit else { return false }
+    guard Self.isClosing(error) || error is ChannelError, attempts < Self.attemptLimit else { return false }
     return mayReuse.withLock { mayReuse in
       // The last attempt is the first one of a server without kept connections.
       defer { if attempts == Self.attemptLimit - 1 { mayReuse = false } }
       return mayReuse
     }
+  }
+
+  /// Returns `true` if the server has closed the connection before its reply was complete.
+  private static func isClosing(_ error: any Error) -> Bool {
+    (error as? HTTPClientError) == .remoteConnectionClosed
+      || [ECONNRESET, EPIPE].contains((error as? IOError)?.errnoCode)
   }
 
   /// The number of attempts to send a request over connections that may have been kept.
@@ -232,21 +235,18 @@ final class EngineHTTP: Sendable {
   }
 
   private static func openingError(_ error: any Error) -> EngineError {
-    if let error = error as? HTTPClientError {
-      if error == .remoteConnectionClosed {
-        return EngineError(.interrupted, "the model server closed the connection without a reply")
-      }
-      if error == .deadlineExceeded || error == .readTimeout { return late }
+    if isClosing(error) {
+      return EngineError(.interrupted, "the model server closed the connection without a reply")
     }
+    if let error = error as? HTTPClientError, error == .deadlineExceeded || error == .readTimeout { return late }
+    if (error as? HTTPParserError) == .invalidEOFState { return EngineError.endedEarly }
     switch ConnectionFailure(error) {
     case .tooLong: return EngineError(.badReply, "the model server sent more than \(documentLimit) bytes")
     case .noProxy(let reason): return EngineError(.unreachable, "the model server cannot be reached: \(reason)")
     case .untrusted(let reason): return EngineError(.unreachable, "the model server cannot be trusted: \(reason.words)")
-    default: break
-    }
-    if let error = error as? HTTPParserError {
-      if error == .invalidEOFState { return EngineError.endedEarly }
+    case .notHTTP:
       return EngineError(.badReply, "the model server does not speak HTTP", hint: "check the port")
+    default: break
     }
     return EngineError(
       .unreachable, "no model server answers", hint: "start the engine, or check its address")

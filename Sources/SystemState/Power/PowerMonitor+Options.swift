@@ -31,9 +31,7 @@ extension PowerMonitor {
     /// The wall clock in milliseconds since 1970; a test has its own.
     var wallClock: @Sendable () -> Int64 = WallClock.unixMilliseconds
     /// The socket of the kernel's events; that of a test is in a namespace of its own.
-    var openEvents: @Sendable () throws(SystemCallError) -> FileDescriptor = { () throws(SystemCallError) in
-      try SupplyEvents.open()
-    }
+    var openEvents: @Sendable () throws(SystemCallError) -> FileDescriptor = SupplyEvents.open
 
     /// Creates options with the default values.
     public init() {}

@@ -191,6 +191,7 @@ import Testing
       try await list.send(connection)
     } test: { url in
       let engine = try OllamaEngine(url: url, limits: EngineLimits(state: .milliseconds(500)))
+      #expect(await engine.modelState() == .error)
       return await #expect(throws: EngineError.self) {
         _ = try await collect(engine.generate(.init(prompt: "hi", maxTokens: 5)))
       }
@@ -200,12 +201,12 @@ import Testing
   }
 
   enum BadList: CaseIterable {
-    case withoutEnd, cutOff, silent
+    case withoutEnd, cutOff, reset, silent
 
     var code: EngineError.Code {
       switch self {
       case .withoutEnd: .badReply
-      case .cutOff: .interrupted
+      case .cutOff, .reset: .interrupted
       case .silent: .timedOut
       }
     }
@@ -214,6 +215,7 @@ import Testing
       switch self {
       case .withoutEnd: "the model server sent more than 4194304 bytes"
       case .cutOff: "the model server closed the connection before the reply was complete"
+      case .reset: "the model server closed the connection without a reply"
       case .silent: "the model server did not answer in time"
       }
     }
@@ -224,6 +226,7 @@ import Testing
       switch self {
       case .withoutEnd: while true { try await connection.chunk([UInt8](repeating: 32, count: 65536)) }
       case .cutOff: break
+      case .reset: try await connection.reset()
       case .silent: await connection.untilClosedByClient()
       }
     }

@@ -16,6 +16,7 @@ enum FakeEngineServer {
   struct Connection: Sendable {
     fileprivate let outbound: NIOAsyncChannelOutboundWriter<ByteBuffer>
     fileprivate let closed: Signal
+    fileprivate let channel: any Channel
 
     func send(_ text: String) async throws { try await outbound.write(ByteBuffer(string: text)) }
     func send(_ bytes: [UInt8]) async throws { try await outbound.write(ByteBuffer(bytes: bytes)) }
@@ -42,6 +43,13 @@ enum FakeEngineServer {
     func reply(_ status: Int, _ body: String) async throws {
       try await head(status)
       try await send(body)
+    }
+
+    /// Ends the connection as the kernel does for a process that was killed.
+    func reset() async throws {
+      guard let options = channel as? any SocketOptionProvider else { throw ChannelError.operationUnsupported }
+      try await options.setSoLinger(linger(l_onoff: 1, l_linger: 0)).get()
+      try await channel.close()
     }
 
     /// Returns when the client has closed the connection.
@@ -90,7 +98,7 @@ enum FakeEngineServer {
           request = parse(data)
         }
         guard let request else { return }
-        let connection = Connection(outbound: outbound, closed: Signal())
+        let connection = Connection(outbound: outbound, closed: Signal(), channel: channel)
         try await withThrowingTaskGroup(of: Void.self) { group in
           group.addTask { try await script(request, connection) }
           let closed = connection.closed
