@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from . import cache, initramfs
-from .debian import BUSYBOX, DYING_KERNELS, LAB, fetch_kernel, offered_kernel
-from .kernelfiles import ModuleTree, uncompressed_kernel
+from .debian import BUSYBOX, LAB, dies, fetch_kernel, offered_kernel
+from .kernelfiles import ModuleTree, built_version, uncompressed_kernel
 from .terminal import LabError, say
 
 INIT = LAB / "guest" / "initramfs-init"
@@ -28,12 +28,14 @@ def cached(kernels: Path | None = None) -> Path | None:
 
 
 def _dies(folder: Path) -> bool:
-    return folder.name.startswith(DYING_KERNELS)
+    """Also where an earlier version of the lab has kept a kernel without its version."""
+    version = folder / "version"
+    return not version.exists() or dies(version.read_text())
 
 
 def _is_better_offered() -> bool:
     try:
-        return offered_kernel() not in DYING_KERNELS
+        return not dies(offered_kernel().package)
     except LabError:
         return False
 
@@ -64,9 +66,8 @@ def _take_kernel() -> Path:
 
 
 def _installed_version() -> str | None:
-    names = sorted(path.name for path in Path("/boot").glob("vmlinuz-*-amd64"))
-    versions = [name.removeprefix("vmlinuz-") for name in names]
-    versions = [version for version in versions if version not in DYING_KERNELS]
+    images = sorted(Path("/boot").glob("vmlinuz-*-amd64"))
+    versions = [path.name.removeprefix("vmlinuz-") for path in images if not dies(built_version(path.read_bytes()))]
     return next((version for version in reversed(versions) if Path("/lib/modules", version, "kernel").is_dir()), None)
 
 
@@ -76,11 +77,13 @@ def keep(root: Path, version: str, kernels: Path) -> Path:
     # Newer releases have the modules below /usr, and since Linux 7 the kernel beside them.
     tree = _first(root / "usr/lib/modules" / version, root / "lib/modules" / version)
     image = _first(root / f"boot/vmlinuz-{version}", tree / "vmlinuz")
+    content = image.read_bytes()
     modules = ModuleTree(tree).in_loading_order(wanted)
     # Checkouts that want other modules keep their own, instead of taking the place of each other's.
     target = kernels / f"{version}-{hashlib.sha256(MODULES.read_bytes()).hexdigest()[:8]}"
     with cache.new_folder(target) as folder:
-        (folder / "vmlinux").write_bytes(uncompressed_kernel(image.read_bytes()))
+        (folder / "vmlinux").write_bytes(uncompressed_kernel(content))
+        (folder / "version").write_text(built_version(content))
         for name, content in modules.items():
             (folder / f"{name}.ko").write_bytes(content)
         (folder / "order").write_text("\n".join(modules))

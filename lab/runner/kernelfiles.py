@@ -16,8 +16,7 @@ def uncompressed_kernel(bz_image: bytes) -> bytes:
 
     QEMU enters an ELF kernel directly (PVH); unpacking the same bytes inside an emulated CPU costs seconds of every boot.
     """
-    if bz_image[0x202:0x206] != b"HdrS":
-        raise LabError("this is no x86 kernel image")
+    _require_header(bz_image)
     setup_sectors = bz_image[0x1F1] or 4
     offset, length = struct.unpack_from("<II", bz_image, 0x248)
     start = (setup_sectors + 1) * 512 + offset
@@ -25,6 +24,20 @@ def uncompressed_kernel(bz_image: bytes) -> bytes:
     if kernel[:4] != b"\x7fELF":
         raise LabError("the kernel image holds no ELF kernel compressed with XZ or Zstandard, as Debian's do")
     return kernel
+
+
+def built_version(bz_image: bytes) -> str:
+    """The version of the package that a bzImage of Debian's is from, such as 6.1.192-3; of another's, its release."""
+    _require_header(bz_image)
+    (offset,) = struct.unpack_from("<H", bz_image, 0x20E)
+    text = bz_image[0x200 + offset :].partition(b"\0")[0].decode(errors="replace")
+    found = re.search(r" Debian (\S+)", text)
+    return found[1] if found else text.partition(" ")[0]
+
+
+def _require_header(bz_image: bytes) -> None:
+    if bz_image[0x202:0x206] != b"HdrS":
+        raise LabError("this is no x86 kernel image")
 
 
 def _decompressed(payload: bytes) -> bytes:

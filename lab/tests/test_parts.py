@@ -16,7 +16,7 @@ sys.path.insert(0, str(LAB))
 
 from runner import cache, counter, debian, guestkernel, initramfs, uml  # noqa: E402
 from runner.job import Job, conversation  # noqa: E402
-from runner.kernelfiles import SIGNATURE_MARK, ModuleTree, dependencies, uncompressed_kernel, unsigned  # noqa: E402
+from runner.kernelfiles import SIGNATURE_MARK, ModuleTree, built_version, dependencies, uncompressed_kernel, unsigned  # noqa: E402
 from runner.supervisor import Interrupted, Signals, telling_lines  # noqa: E402
 from runner.terminal import LabError  # noqa: E402
 
@@ -24,16 +24,20 @@ from runner.terminal import LabError  # noqa: E402
 class Kernels(unittest.TestCase):
     """Which kernel is taken, of those that apt knows."""
 
-    def offered(self, *versions: str) -> str:
-        shown = "".join(f"Package: linux-image-amd64\nDepends: linux-image-{version} (= 6.1.1-1)\n\n" for version in versions)
+    def offered(self, *packages: str) -> str:
+        shown = "".join(f"Package: linux-image-amd64\nDepends: linux-image-6-{package} (= {package})\n\n" for package in packages)
         with unittest.mock.patch.object(debian, "_apt", return_value=shown):
-            return debian.offered_kernel()
+            return debian.offered_kernel().package
 
     def test_the_newest_that_does_not_die(self):
-        dying = debian.DYING_KERNELS[0]
-        self.assertEqual(self.offered("6.1.0-60-amd64", "6.1.0-50-amd64"), "6.1.0-60-amd64")
-        self.assertEqual(self.offered(dying, "6.1.0-50-amd64", "6.1.0-47-amd64"), "6.1.0-50-amd64")
-        self.assertEqual(self.offered(dying), dying)
+        self.assertEqual(self.offered("6.12.3-1", "6.1.176-1"), "6.12.3-1")
+        self.assertEqual(self.offered("6.1.192-3", "6.1.192-2", "6.1.176-1", "6.1.170-3"), "6.1.176-1")
+        self.assertEqual(self.offered("6.1.193-1", "6.1.190-1"), "6.1.190-1")
+        self.assertEqual(self.offered("6.1.192-3"), "6.1.192-3")
+
+    def test_which_die(self):
+        for version, expected in (("6.1.192-3", True), ("6.1.200", True), ("6.1.190-1", False), ("6.12.118-1", False), ("7.2~rc3-1", False), ("", False)):
+            self.assertEqual(debian.dies(version), expected, version)
 
     def test_no_kernel(self):
         with self.assertRaisesRegex(LabError, "does not say which kernel"):
@@ -41,9 +45,12 @@ class Kernels(unittest.TestCase):
 
     def test_a_dying_one_in_the_cache_is_the_last_choice(self):
         with tempfile.TemporaryDirectory() as name, unittest.mock.patch.object(guestkernel.cache, "folder", return_value=Path(name)):
-            for version in ("6.1.0-50-amd64", debian.DYING_KERNELS[0]):
-                (Path(name) / f"{version}-0").mkdir()
-                (Path(name) / f"{version}-0" / "wanted").write_bytes(guestkernel.MODULES.read_bytes())
+            for release, version in (("6.1.0-50", "6.1.176-1"), ("6.1.0-57", "6.1.192-3"), ("6.1.0-58", None)):
+                folder = Path(name) / f"{release}-amd64-0"
+                folder.mkdir()
+                (folder / "wanted").write_bytes(guestkernel.MODULES.read_bytes())
+                if version:
+                    (folder / "version").write_text(version)
             self.assertEqual(guestkernel.cached().name, "6.1.0-50-amd64-0")
 
 
@@ -123,6 +130,18 @@ class KernelImage(unittest.TestCase):
     def test_what_is_no_kernel_is_refused(self):
         with self.assertRaisesRegex(LabError, "no x86 kernel image"):
             uncompressed_kernel(bytes(1024))
+
+    def test_the_version_of_the_package(self):
+        image = bytearray(self.image(bytes(3000)))
+        struct.pack_into("<H", image, 0x20E, 0x300)
+        for text, version in (
+            (b"6.1.0-57-amd64 (d@example) #1 SMP PREEMPT_DYNAMIC Debian 6.1.192-3 (2026-11-26)\0", "6.1.192-3"),
+            (b"6.9.1-mine (me@home) #1 SMP\0", "6.9.1-mine"),
+        ):
+            image[0x500 : 0x500 + len(text)] = text
+            self.assertEqual(built_version(bytes(image)), version)
+        with self.assertRaisesRegex(LabError, "no x86 kernel image"):
+            built_version(bytes(1024))
 
     def image(self, payload: bytes) -> bytes:
         header = bytearray(1024)

@@ -11,6 +11,7 @@ import unittest.mock
 from pathlib import Path
 
 from tests.guests import Guests
+from tests.peer_cases import HAS_PEERS, NEEDS_PEERS, PYTHON
 
 LAB = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(LAB))
@@ -248,6 +249,12 @@ class InAGuest(Guests, unittest.TestCase):
             bluetoothctl list | wc -l
             cmp "$0" "{LAB}/radio-lab" && echo the same file
             /usr/bin/python3 -c 'import ssl; print("the host" + chr(39) + "s Python")'
+            cd /var/run/dbus && echo /var/run
             """
         done = self.run_lab("--debian", "13", "--", "sh", "-c", script, str(LAB / "radio-lab"))
-        self.assertEqual(done.stdout.splitlines(), ["debian 13", THIRTEEN.summary(), "2", "the same file", "the host's Python"], done.stderr)
+        self.assertEqual(done.stdout.splitlines(), ["debian 13", THIRTEEN.summary(), "2", "the same file", "the host's Python", "/var/run"], done.stderr)
+
+    @unittest.skipUnless(HAS_PEERS, NEEDS_PEERS)
+    def test_a_link_over_which_nothing_came_ends(self):
+        done = self.run_lab("--debian", "13", "--no-btvirt", "--", str(PYTHON), "-B", str(LAB / "tests/silent_device.py"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
