@@ -37,6 +37,21 @@ import Uploads
     #expect(try findings(["sys/module/bluetooth/version": "2.22"])[0].message == "no Bluetooth controller")
   }
 
+  @Test(
+    "A kernel that devices can crash causes a warning",
+    arguments: [
+      ("#1 SMP PREEMPT_DYNAMIC Debian 6.1.192-3 (2026-11-26)", "6.1.0-57-amd64", "6.1.192-3"),
+      ("#1 SMP PREEMPT_DYNAMIC Debian 6.1.176-1 (2026-07-01)", "6.1.0-50-amd64", nil),
+      ("#1 SMP PREEMPT_DYNAMIC Debian 6.12.118-1 (2026-11-01)", "6.12.118+deb13-amd64", nil),
+      ("#1 SMP Mon Nov 30 12:00:00 GMT 2026", "6.1.193-v8+", "6.1.193-v8+"), ("#1 SMP", "6.1.21-v8+", nil),
+      ("#1 SMP", "6.1", nil), ("#1 SMP", "6.1.99999999999999999999", nil),
+    ])
+  func aKernelThatDevicesCanCrash(build: String, release: String, faulty: String?) throws {
+    let found = try findings(["proc/sys/kernel/version": "\(build)\n", "proc/sys/kernel/osrelease": "\(release)\n"])
+    let warning = found.first { $0.check == "kernel" && $0.level == .warn }
+    #expect(warning?.message.hasPrefix("Linux \(faulty ?? "") crashes") == (faulty == nil ? nil : true))
+  }
+
   @Test("Controllers are listed, but not their connections") func controllersButNotTheirLinks() throws {
     let found = try findings(["sys/class/bluetooth/hci0/x": "", "sys/class/bluetooth/hci0:11/x": ""])
     #expect(found[0] == Finding("kernel", .ok, "controllers: hci0"))

@@ -9,6 +9,7 @@ struct SystemChecks {
 
   func findings() -> [Finding] {
     [kernel] + switches + [channels, reverseDiscovery, secureConnections] + repairing
+      + (KernelFault(root: root)?.findings ?? [])
   }
 
   private var kernel: Finding {
