@@ -35,11 +35,11 @@ struct PauseArguments: ParsableArguments {
   func setPaused(_ isPaused: Bool, _ terminal: Terminal) throws {
     guard let id else {
       // A pause is kept for the items to come, so that it needs a queue; the end of one does not.
-      let store = try isPaused ? queue.open() : queue.openForItems()
-      try store.setPaused(isPaused)
+      try (isPaused ? queue.open() : queue.openIfExists())?.setPaused(isPaused)
       return terminal.changed(isPaused: isPaused)
     }
     let store = try queue.openForItems()
+    _ = try ItemArgument.find(id, in: store)
     try isPaused ? store.pause(id) : store.resume(id)
     terminal.changed(try ItemArgument.find(id, in: store))
   }
@@ -60,6 +60,7 @@ extension UploadsCommand {
         let store = try queue.openForItems()
         let ids = if let id { [id] } else { try store.items(in: [.failed]).map(\.id) }
         for id in ids {
+          _ = try ItemArgument.find(id, in: store)
           try store.retry(id)
           terminal.changed(try ItemArgument.find(id, in: store))
         }
