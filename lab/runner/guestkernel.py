@@ -7,7 +7,7 @@ from pathlib import Path
 from . import cache, initramfs
 from .debian import BUSYBOX, LAB, dies, fetch_kernel, offered_kernel
 from .kernelfiles import ModuleTree, built_version, uncompressed_kernel
-from .terminal import LabError, say
+from .terminal import LabError, complain, say
 
 INIT = LAB / "guest" / "initramfs-init"
 MODULES = LAB / "guest" / "modules.txt"
@@ -45,8 +45,18 @@ def prepare() -> GuestKernel:
     with cache.locked("kernel"):
         folder = cached()
         if not folder or (_dies(folder) and _is_better_offered()):
-            folder = _take_kernel()
+            folder = _taken_instead_of(folder)
         return ready(folder)
+
+
+def _taken_instead_of(kept: Path | None) -> Path:
+    try:
+        return _take_kernel()
+    except LabError as error:
+        if not kept:
+            raise
+        complain(f"{error}\nusing {kept.name}, which may die")
+        return kept
 
 
 def ready(folder: Path) -> GuestKernel:

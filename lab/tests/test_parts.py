@@ -1,4 +1,6 @@
 """The parts of the runner that need no guest: archive, modules, kernel image, cache, job script."""
+import contextlib
+import io
 import os
 import re
 import shutil
@@ -52,6 +54,23 @@ class Kernels(unittest.TestCase):
                 if version:
                     (folder / "version").write_text(version)
             self.assertEqual(guestkernel.cached().name, "6.1.0-50-amd64-0")
+
+
+    def test_a_better_one_that_cannot_be_fetched_leaves_the_kept_one(self):
+        with (
+            tempfile.TemporaryDirectory() as name,
+            unittest.mock.patch.object(guestkernel.cache, "folder", return_value=Path(name)),
+            unittest.mock.patch.object(guestkernel, "_is_better_offered", return_value=True),
+            unittest.mock.patch.object(guestkernel, "_take_kernel", side_effect=LabError("no network")),
+            unittest.mock.patch.object(guestkernel, "ready", side_effect=lambda folder: folder),
+            contextlib.redirect_stderr(io.StringIO()) as spoken,
+        ):
+            with self.assertRaisesRegex(LabError, "no network"):
+                guestkernel.prepare()
+            (Path(name) / "6.1.0-57-amd64-0").mkdir()
+            (Path(name) / "6.1.0-57-amd64-0" / "wanted").write_bytes(guestkernel.MODULES.read_bytes())
+            self.assertEqual(guestkernel.prepare().name, "6.1.0-57-amd64-0")
+            self.assertIn("no network", spoken.getvalue())
 
 
 class EndingSignals(unittest.TestCase):
