@@ -73,8 +73,12 @@ class Apt:
         """These packages and all they depend on, as on a machine that has nothing yet."""
         return offered(self._get("install", "--yes", "--print-uris", *packages))
 
+    def versions(self, package: str) -> list[str]:
+        """The versions that the mirror has, the newest first."""
+        return re.findall(r"^[^|]*\| *(\S+) *\|", self._run("apt-cache", "madison", package), re.MULTILINE)
+
     def archives(self, *packages: str) -> list[Archive]:
-        """These packages alone."""
+        """These packages alone, each in its newest version or in that behind `=`."""
         return offered(self._get("download", "--print-uris", *packages))
 
     def package_names(self, prefix: str) -> set[str]:
@@ -87,7 +91,7 @@ class Apt:
         """The files of these packages, in the order of their names; they lie below the folder of this apt."""
         fetched = self.folder / "fetched"
         fetched.mkdir()
-        self._get("download", *(archive.package for archive in archives), folder=fetched)
+        self._get("download", *(f"{archive.package}={archive.version}" for archive in archives), folder=fetched)
         return sorted(fetched.glob("*.deb"))
 
     def unpack(self, archives: list[Archive], target: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from . import cache
 from .apt import Apt
-from .debian import LAB, install_line, missing_packages, package_list
+from .debian import LAB, dies, install_line, missing_packages, package_list
 from .job import Job
 from .terminal import LabError, say
 
@@ -24,8 +24,12 @@ REPORT_INTERVAL = 30
 def built() -> Path | None:
     """The kernel of an earlier build with today's configuration. Works offline and without the source package."""
     fitting = [path.parent for path in cache.folder().glob("uml-*/wanted") if path.read_bytes() == CONFIG.read_bytes()]
-    newest = max(fitting, key=lambda folder: folder.stat().st_mtime, default=None)
+    newest = max(fitting, key=lambda folder: (not _dies(folder), folder.stat().st_mtime), default=None)
     return newest / "linux" if newest else None
+
+
+def _dies(folder: Path) -> bool:
+    return dies(folder.name.removeprefix("uml-"))
 
 
 def require_built() -> Path:
@@ -38,7 +42,7 @@ def require_built() -> Path:
 def build() -> int:
     """Build, boot once to see that it works, and keep."""
     with cache.locked("uml"):
-        if kernel := built():
+        if (kernel := built()) and not _dies(kernel.parent):
             say(f"already built: {kernel}")
             return 0
         absent = missing_packages(package_list("packages-uml.txt"))
@@ -55,17 +59,24 @@ def build() -> int:
 
 
 def find_source(folder: Path) -> Path:
-    """The kernel's source: of the package, where the host has it, or fetched from the release that has the package."""
-    if SOURCE.exists():
+    """The kernel's source: of the package, where the host has a good one, or fetched from the release that has it."""
+    if SOURCE.exists() and not dies(_installed_version()):
         return SOURCE
     folder.mkdir()
     apt = Apt(SOURCE_SUITE, folder)
     size = apt.update()
-    archives = apt.archives(SOURCE_PACKAGE)
+    versions = apt.versions(SOURCE_PACKAGE)
+    version = next((version for version in versions if not dies(version)), None)
+    archives = apt.archives(f"{SOURCE_PACKAGE}={version}" if version else SOURCE_PACKAGE)
     size += sum(archive.size for archive in archives)
-    say(f"fetching {SOURCE_PACKAGE} of Debian's {SOURCE_SUITE}, {size / 1e6:.0f} MB with its lists; nothing is installed")
+    say(f"fetching {SOURCE_PACKAGE} {archives[0].version} of Debian's {SOURCE_SUITE}, {size / 1e6:.0f} MB with its lists; nothing is installed")
     apt.unpack(archives, folder / "root")
     return folder / "root" / SOURCE.relative_to("/")
+
+
+def _installed_version() -> str:
+    query = ["dpkg-query", "--show", "--showformat", "${Version}", SOURCE_PACKAGE]
+    return subprocess.run(query, capture_output=True, text=True).stdout
 
 
 def _build() -> Path:

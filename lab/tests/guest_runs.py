@@ -1,7 +1,9 @@
 """Whole runs: every case here boots a guest. test_qemu.py and test_uml.py say under which kernel."""
 import subprocess
+import unittest
 
 from tests.guests import BARE, Guests
+from tests.peer_cases import HAS_PEERS, LAB, NEEDS_PEERS, PYTHON, events
 
 
 class Runs(Guests):
@@ -72,3 +74,10 @@ class Runs(Guests):
         self.assertEqual(done.stdout, "0\nnone\n/dev/vhci\n")
         self.assertIn("--no-bluetoothd", done.stderr)
         self.assertIn("--no-btvirt", done.stderr)
+
+    @unittest.skipUnless(HAS_PEERS, NEEDS_PEERS)
+    def test_a_link_over_which_nothing_came_ends(self):
+        """The kernel that was chosen does not die of it: see dies() in runner/debian.py."""
+        done = self.run_lab("--no-btvirt", "--", str(PYTHON), "-B", str(LAB / "tests/silent_device.py"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual([event["event"] for event in events(done.stdout)], ["request", "ended", "result"])

@@ -117,14 +117,18 @@ class FromAMirror(Folder):
 
     def setUp(self):
         super().setUp()
+        self.publish(("libc6", "2.41-12"), ("bluez", "5.82-1.1", "Depends: libc6\n"))
+        self.enterContext(unittest.mock.patch.object(apt, "host_mirrors", return_value=Mirrors(f"file:{self.folder}/mirror", None)))
+        self.enterContext(unittest.mock.patch.object(apt, "sources", lambda suite, mirrors: f"deb [trusted=yes] {mirrors.main} {suite} main\n"))
+
+    def publish(self, *packages: tuple[str, ...]) -> None:
+        """Make a mirror of these packages: each one's name, its version, and what it depends on."""
         lists = self.folder / "mirror/dists/trixie/main/binary-amd64"
-        lists.mkdir(parents=True)
-        content = (self.package("libc6", "2.41-12") + self.package("bluez", "5.82-1.1", "Depends: libc6\n")).encode()
+        lists.mkdir(parents=True, exist_ok=True)
+        content = "".join(self.package(*package) for package in packages).encode()
         (lists / "Packages").write_bytes(content)
         checksums = f"SHA256:\n {hashlib.sha256(content).hexdigest()} {len(content)} main/binary-amd64/Packages\n"
         (lists.parent.parent / "Release").write_text(f"Suite: trixie\nCodename: trixie\nArchitectures: amd64\nComponents: main\n{checksums}")
-        self.enterContext(unittest.mock.patch.object(apt, "host_mirrors", return_value=Mirrors(f"file:{self.folder}/mirror", None)))
-        self.enterContext(unittest.mock.patch.object(apt, "sources", lambda suite, mirrors: f"deb [trusted=yes] {mirrors.main} {suite} main\n"))
 
     def package(self, name: str, version: str, depends: str = "") -> str:
         """Put a package into the mirror; its entry in the lists."""
@@ -152,11 +156,22 @@ class FromAMirror(Folder):
         self.assertEqual((self.folder / "root/usr/libc6").read_text(), "2.41-12")
 
     def test_the_source_of_user_mode_linux_comes_from_the_release_that_has_it(self):
+        source, spoken = self.find_source()
+        self.assertEqual(source.read_text(), "5.82-1.1")
+        self.assertIn("fetching bluez 5.82-1.1 of Debian's trixie", spoken)
+
+    def test_the_newest_source_that_does_not_die(self):
+        self.publish(("bluez", "6.1.190-1"), ("bluez", "6.1.192-3"), ("bluez", "6.1.176-1"))
+        self.assertEqual(self.find_source()[0].read_text(), "6.1.190-1")
+
+    def test_a_dying_source_where_there_is_no_other(self):
+        self.publish(("bluez", "6.1.192-2"), ("bluez", "6.1.192-3"))
+        self.assertEqual(self.find_source()[0].read_text(), "6.1.192-3")
+
+    def find_source(self) -> tuple[Path, str]:
         names = {"SOURCE_SUITE": "trixie", "SOURCE_PACKAGE": "bluez", "SOURCE": Path("/usr/bluez")}
         with unittest.mock.patch.multiple(uml, **names), contextlib.redirect_stderr(io.StringIO()) as spoken:
-            source = uml.find_source(self.folder / "source")
-        self.assertEqual(source.read_text(), "5.82-1.1")
-        self.assertIn("fetching bluez of Debian's trixie", spoken.getvalue())
+            return uml.find_source(self.folder / "source"), spoken.getvalue()
 
     def test_a_missing_package_is_named(self):
         mine = self.apt()
