@@ -75,10 +75,17 @@ def _take_kernel() -> Path:
         return keep(root, version, cache.folder())
 
 
-def _installed_version() -> str | None:
-    images = sorted(Path("/boot").glob("vmlinuz-*-amd64"))
-    versions = [path.name.removeprefix("vmlinuz-") for path in images if not dies(built_version(path.read_bytes()))]
-    return next((version for version in reversed(versions) if Path("/lib/modules", version, "kernel").is_dir()), None)
+def _installed_version(root: Path = Path("/")) -> str | None:
+    images = sorted((root / "boot").glob("vmlinuz-*-amd64"), reverse=True)
+    versions = (path.name.removeprefix("vmlinuz-") for path in images if _lives(path))
+    return next((version for version in versions if (root / "lib/modules" / version / "kernel").is_dir()), None)
+
+
+def _lives(image: Path) -> bool:
+    try:
+        return not dies(built_version(image.read_bytes()))
+    except (OSError, LabError):  # another's kernel, or one that is not for this user
+        return False
 
 
 def keep(root: Path, version: str, kernels: Path) -> Path:

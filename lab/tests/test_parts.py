@@ -23,6 +23,17 @@ from runner.supervisor import Interrupted, Signals, telling_lines  # noqa: E402
 from runner.terminal import LabError  # noqa: E402
 
 
+def kernel_image(text: str = "", payload: bytes = b"") -> bytes:
+    """A bzImage: its version in words, and the compressed kernel."""
+    header = bytearray(1024)
+    header[0x1F1] = 1
+    header[0x202:0x206] = b"HdrS"
+    struct.pack_into("<II", header, 0x248, 0, len(payload))
+    struct.pack_into("<H", header, 0x20E, 0x100)
+    header[0x300 : 0x300 + len(text)] = text.encode()
+    return bytes(header) + payload
+
+
 class Kernels(unittest.TestCase):
     """Which kernel is taken, of those that apt knows."""
 
@@ -55,6 +66,19 @@ class Kernels(unittest.TestCase):
                     (folder / "version").write_text(version)
             self.assertEqual(guestkernel.cached().name, "6.1.0-50-amd64-0")
 
+
+    def test_the_newest_of_boot_that_can_be_read_and_does_not_die(self):
+        with tempfile.TemporaryDirectory() as name:
+            root = Path(name)
+            for number, version, has_modules in ((50, "6.1.176-1", True), (51, "6.1.177-1", False), (57, "6.1.192-3", True)):
+                release = f"6.1.0-{number}-amd64"
+                (root / "boot").mkdir(exist_ok=True)
+                (root / "boot" / f"vmlinuz-{release}").write_bytes(kernel_image(f"{release} (d@example) #1 SMP Debian {version} (2026)"))
+                (root / "lib/modules" / release / ("kernel" if has_modules else "build")).mkdir(parents=True)
+            (root / "boot/vmlinuz-6.1.0-90-amd64").write_bytes(b"cut off")
+            (root / "boot/vmlinuz-6.1.0-91-amd64").mkdir()
+            self.assertEqual(guestkernel._installed_version(root), "6.1.0-50-amd64")
+            self.assertIsNone(guestkernel._installed_version(root / "lib"))
 
     def test_a_better_one_that_cannot_be_fetched_leaves_the_kept_one(self):
         with (
@@ -151,35 +175,25 @@ class KernelImage(unittest.TestCase):
             uncompressed_kernel(bytes(1024))
 
     def test_the_version_of_the_package(self):
-        image = bytearray(self.image(bytes(3000)))
-        struct.pack_into("<H", image, 0x20E, 0x300)
         for text, version in (
-            (b"6.1.0-57-amd64 (d@example) #1 SMP PREEMPT_DYNAMIC Debian 6.1.192-3 (2026-11-26)\0", "6.1.192-3"),
-            (b"6.9.1-mine (me@home) #1 SMP\0", "6.9.1-mine"),
+            ("6.1.0-57-amd64 (d@example) #1 SMP PREEMPT_DYNAMIC Debian 6.1.192-3 (2026-11-26)", "6.1.192-3"),
+            ("6.9.1-mine (me@home) #1 SMP", "6.9.1-mine"),
         ):
-            image[0x500 : 0x500 + len(text)] = text
-            self.assertEqual(built_version(bytes(image)), version)
+            self.assertEqual(built_version(kernel_image(text)), version)
         with self.assertRaisesRegex(LabError, "no x86 kernel image"):
             built_version(bytes(1024))
-
-    def image(self, payload: bytes) -> bytes:
-        header = bytearray(1024)
-        header[0x1F1] = 1
-        header[0x202:0x206] = b"HdrS"
-        struct.pack_into("<II", header, 0x248, 0, len(payload))
-        return bytes(header) + payload
 
     def test_both_compressions_of_debians_kernels(self):
         for program in ("xz", "zstd"):
             if not shutil.which(program):
                 self.skipTest(f"{program} is not installed")
             packed = subprocess.run([program, "--stdout"], input=b"\x7fELF and more", capture_output=True, check=True).stdout
-            self.assertEqual(uncompressed_kernel(self.image(packed + struct.pack("<I", 13))), b"\x7fELF and more")
+            self.assertEqual(uncompressed_kernel(kernel_image(payload=packed + struct.pack("<I", 13))), b"\x7fELF and more")
 
     def test_an_unknown_compression_is_refused(self):
         for payload in (bytes(3000), bytes.fromhex("28b52ffd") + bytes(100)):
             with self.assertRaisesRegex(LabError, "XZ or Zstandard"):
-                uncompressed_kernel(self.image(payload))
+                uncompressed_kernel(kernel_image(payload=payload))
 
 
 class Cache(Folder):
