@@ -144,6 +144,29 @@ import Timing
     }
   }
 
+  /// Its end is no event for anybody: what is wanted must be pending before.
+  @Test("A task is pending again while an earlier run of it is overdue") func wantedAgainWhileOverdue() async throws {
+    let fixture = try TasksFixture()
+    try await fixture.running {
+      fixture.sender.answer(.ignoresTheEnd)
+      try await fixture.begin()
+      #expect(await fixture.next() == .began(identifier: runtime, run: 1))
+      fixture.say(.off, .stopped)
+      try await fixture.until(runtime: nil, heartbeat: nil)
+      try await fixture.tasks.expireNow(runtime)
+      #expect(await fixture.next() == .expired(identifier: runtime, run: 1, .person))
+      await fixture.clock.advance(toSleeperAt: .seconds(1 + 3))
+      #expect(await fixture.next() == .ended(identifier: runtime, run: 1, .overdue))
+      fixture.say(.on)
+      try await fixture.until(runtime: .seconds(1), heartbeat: .seconds(900))
+      #expect(await fixture.tasks.tasks.map(\.isOverdue) == [true, false])
+      fixture.sender.answer(.sent)
+      fixture.sender.mayEnd()
+      await fixture.clock.advance(toSleeperAt: .seconds(1 + 3 + 1))
+      #expect(await fixture.next() == .began(identifier: runtime, run: 2))
+    }
+  }
+
   /// In Bluetooth Local there is nobody to send a heartbeat to.
   @Test("Only the mode On has heartbeats") func onlyOnHasHeartbeats() async throws {
     let fixture = try TasksFixture()

@@ -160,7 +160,9 @@ public actor AgentTasks {
   }
 
   private func schedule() async throws(BackgroundTasksError) {
-    let missing = await tasks.filter { $0.wait == nil && !$0.isRunning && !$0.isOverdue }
+    // Also of a task whose earlier run is overdue: the scheduler keeps the request until that run has ended, which is no
+    // event that would wake this loop.
+    let missing = await tasks.filter { $0.wait == nil && !$0.isRunning }
     for task in AgentTask.allCases where missing.contains(where: { $0.identifier == task.rawValue }) {
       try await scheduler.submit(task.first)
       log.append(.task, "\(task.rawValue) is pending, for the time in the background")
