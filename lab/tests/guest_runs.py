@@ -3,7 +3,7 @@ import subprocess
 import unittest
 
 from tests.guests import BARE, Guests
-from tests.peer_cases import HAS_PEERS, LAB, NEEDS_PEERS, PYTHON, events
+from tests.peer_cases import HAS_PEERS, NEEDS_PEERS
 
 
 class Runs(Guests):
@@ -78,6 +78,4 @@ class Runs(Guests):
     @unittest.skipUnless(HAS_PEERS, NEEDS_PEERS)
     def test_a_link_over_which_nothing_came_ends(self):
         """The kernel that was chosen does not die of it: see dies() in runner/debian.py."""
-        done = self.run_lab("--no-btvirt", "--", str(PYTHON), "-B", str(LAB / "tests/silent_device.py"))
-        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertEqual([event["event"] for event in events(done.stdout)], ["request", "ended", "result"])
+        self.end_a_silent_link()

@@ -4,7 +4,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-LAB = Path(__file__).resolve().parent.parent
+from tests.peer_cases import LAB, PYTHON, events
 
 BOOT_LIMIT = 240
 
@@ -33,6 +33,13 @@ class Guests:
 
     def shell(self, script: str, *options: str, **more) -> subprocess.CompletedProcess:
         return self.run_lab(*options, "--", "sh", "-c", script, **more)
+
+    def end_a_silent_link(self, *options: str):
+        """Let the guest connect to a device that sends nothing and ends the connection, and see that it survives."""
+        done = self.run_lab(*options, "--no-btvirt", "--", str(PYTHON), "-B", str(LAB / "tests/silent_device.py"))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        ended, _ = events(done.stdout)
+        self.assertGreater(ended["requests"], 0)
 
     def assert_nothing_is_left(self):
         self.assertEqual([path.name for path in self.folder.glob("radio-lab.*")], [])

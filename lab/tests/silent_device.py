@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "python"))
 from bleak import BleakClient, BleakScanner  # noqa: E402
 from bleak.exc import BleakError  # noqa: E402
 from bumble.core import UUID  # noqa: E402
-from bumble.device import Connection  # noqa: E402
+from bumble.device import Connection, Device  # noqa: E402
 from bumble.gatt_server import Server  # noqa: E402
 from edgecoder import tell  # noqa: E402
 from peer import command_line, judge, main  # noqa: E402
@@ -23,8 +23,10 @@ SERVICE = UUID("ec0d0700-ec0d-ec0d-ec0d-ec0d0700ec0d")
 
 
 class Silent(Server):
+    requests = 0
+
     def on_gatt_pdu(self, *_: object) -> None:
-        tell("request")
+        self.requests += 1
 
 
 async def work(lab: Lab) -> None:
@@ -32,31 +34,39 @@ async def work(lab: Lab) -> None:
     device = await lab.add_device("silent")
     connections: asyncio.Queue[Connection] = asyncio.Queue()
     device.on("connection", connections.put_nowait)
-    device.gatt_server = Silent(device)
-    await advertise(device, "silent", SERVICE)
+    server = device.gatt_server = Silent(device)
+    left = asyncio.Event()
     async with asyncio.TaskGroup() as tasks:
-        tasks.create_task(reach())
-        tasks.create_task(leave(connections))
+        tasks.create_task(reach(left))
+        tasks.create_task(leave(device, connections, left))
+    tell("ended", requests=server.requests)
 
 
-async def leave(connections: asyncio.Queue[Connection]) -> None:
-    connection = await connections.get()
-    await asyncio.sleep(1)
-    await connection.disconnect()
+async def leave(device: Device, connections: asyncio.Queue[Connection], left: asyncio.Event) -> None:
+    """End a connection that has lasted a second; BlueZ may have ended earlier ones."""
+    while not left.is_set():
+        await advertise(device, "silent", SERVICE)
+        connection = await connections.get()
+        ended = asyncio.Event()
+        connection.on("disconnection", lambda _, ended=ended: ended.set())
+        try:
+            await asyncio.wait_for(ended.wait(), 1)
+        except TimeoutError:
+            await connection.disconnect()
+            left.set()
 
 
-async def reach() -> None:
-    """The adapter is a moment old, and refuses what is asked of it until it is powered."""
-    service, found = str(SERVICE).lower(), None
-    while not found:
+async def reach(left: asyncio.Event) -> None:
+    """Connect until the device has left: the adapter is a moment old, and refuses what is asked of it until it is powered;
+    bleak also takes a link that comes up fast for one that is lost, and has a limit of its own."""
+    service = str(SERVICE).lower()
+    while not left.is_set():
         try:
             found = await BleakScanner.find_device_by_filter(lambda _, heard: service in heard.service_uuids, timeout=5)
-        except BleakError:
+            if found:
+                await BleakClient(found).connect()
+        except (BleakError, TimeoutError):
             await asyncio.sleep(0.25)
-    try:
-        await BleakClient(found).connect()
-    except BleakError as error:
-        tell("ended", problem=str(error))
 
 
 if __name__ == "__main__":
