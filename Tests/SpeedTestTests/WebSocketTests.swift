@@ -24,20 +24,20 @@ import Testing
 
   private func read(_ pieces: [[UInt8]]) throws(SpeedTestError) -> [WebSocketReader.Piece] {
     var reader = WebSocketReader()
-    var result: Result<[WebSocketReader.Piece], SpeedTestError> = .success([])
+    var read: [WebSocketReader.Piece] = []
+    var failure: SpeedTestError?
     for bytes in pieces {
       bytes.withUnsafeBytes { buffer in
         var offset = 0
         do throws(SpeedTestError) {
-          var read = try result.get()
           while let piece = try reader.next(buffer, &offset) { read.append(piece) }
-          result = .success(read)
         } catch {
-          result = .failure(error)
+          failure = error
         }
       }
+      if let failure { throw failure }
     }
-    return try result.get()
+    return read
   }
 
   @Test("A browser's handshake is answered, and the greeting is a frame for each line") func theHandshake() {

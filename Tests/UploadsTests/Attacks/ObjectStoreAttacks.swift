@@ -14,8 +14,8 @@ import UploadsTesting
 
   @Test("A manifest longer than its limit is not read into memory") func aLongManifestIsRefused() async throws {
     let client = try client()
-    server.put(repeatElement(UInt8(10), count: Int(Manifest.sizeLimit)), as: "bucket/whole")
-    server.put(repeatElement(UInt8(10), count: Int(Manifest.sizeLimit) + 1), as: "bucket/long")
+    server.put([UInt8](repeating: 10, count: Int(Manifest.sizeLimit)), as: "bucket/whole")
+    server.put([UInt8](repeating: 10, count: Int(Manifest.sizeLimit) + 1), as: "bucket/long")
     let whole = try await client.bytes(bucket: "bucket", key: "whole", credentials: MemoryServer.credentials)
     #expect(whole.count == Int(Manifest.sizeLimit))
     let error = await #expect(throws: UploadsError.self) {
