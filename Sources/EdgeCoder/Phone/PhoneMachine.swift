@@ -119,7 +119,8 @@ struct PhoneMachine: Sendable {
     switch event {
     case .transportUp:
       defer { isUp = true }
-      return [.restoreValues, .pushStatus] + (isUp ? [] : [.report(.up)])
+      // No central has subscribed yet; the first that does receives the status.
+      return [.restoreValues] + (isUp ? [] : [.report(.up)])
     case .transportDown(let reason):
       let report: [Action] = isUp ? [.report(.down(reason))] : []
       isUp = false
