@@ -174,6 +174,6 @@ struct UploadProgramTests {
       #expect(outcome.output.contains(told), "\(words): \(outcome.output)")
       #expect(outcome.output.split(separator: "\n").count == 1)
     }
-    #expect(try await run(["uploads", "list"]).output == "nothing is queued\n")
+    #expect(try await run(["uploads", "list"]).output == "nothing is queued in \(folder.path)/state\n")
   }
 }

@@ -21,6 +21,8 @@ struct CoverageFolderOptions: ParsableArguments {
 struct CoverageFolder: Sendable {
   let path: String
 
+  /// The sentence for a folder without sessions, which may be another one than its user meant.
+  var emptiness: String { "No session is stored in \(path.printable)." }
   /// The folder of the files that wait for their upload.
   var uploads: String { path + "/uploads" }
   private var file: String { path + "/coverage.sqlite" }

@@ -13,8 +13,9 @@ struct CoverageListCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
-      let sessions = try state.folder().copy().sessions()
-      if sessions.isEmpty { terminal.say("No session is stored.") }
+      let folder = try state.folder()
+      let sessions = try folder.copy().sessions()
+      if sessions.isEmpty { terminal.say(folder.emptiness) }
       for session in sessions {
         if terminal.json { terminal.print(json: .object(session.json)) }
         terminal.say(session.line)

@@ -19,10 +19,10 @@ struct CoverageSendCommand: AsyncParsableCommand {
   func run() async throws {
     try await common.run { terminal in
       let folder = try sending.state.folder()
-      guard let store = try folder.existingStore() else { return terminal.say("No session is stored.") }
+      guard let store = try folder.existingStore() else { return terminal.say(folder.emptiness) }
       let destination = try sending.uploads.destination(in: folder)
       let servers = Set(try store.sessions().map(\.server)).sorted()
-      if servers.isEmpty { terminal.say("No session is stored.") }
+      if servers.isEmpty { terminal.say(folder.emptiness) }
       for server in servers {
         try sending.insecure.check(["the server": server], terminal)
         let control = try sending.control(server, in: folder, acceptsTerms: false)

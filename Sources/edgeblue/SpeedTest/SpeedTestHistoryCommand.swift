@@ -23,10 +23,11 @@ struct SpeedTestHistoryCommand: AsyncParsableCommand {
 
   func run() async throws {
     try await common.run { terminal in
-      let archive = try state.folder().archive
+      let folder = try state.folder()
+      let archive = folder.archive
       let numbers = try archive.numbers().suffix(last ?? .max)
       if csv { terminal.say(Self.heading) }
-      if numbers.isEmpty, !csv { terminal.say("No speed test is stored.") }
+      if numbers.isEmpty, !csv { terminal.say("No speed test is stored in \(folder.path.printable).") }
       if !numbers.isEmpty, !csv { terminal.say(Self.title) }
       var damaged: SpeedTestError?
       for number in numbers {

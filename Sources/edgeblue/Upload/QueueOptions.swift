@@ -15,7 +15,7 @@ struct QueueOptions: ParsableArguments {
 
   /// The folder of the queue.
   /// - Throws: ``Failure`` if it is unknown.
-  private var folder: String {
+  var folder: String {
     get throws { try StateFolder.path(named: state, of: "the queue") }
   }
 

@@ -24,7 +24,7 @@ extension UploadsCommand {
           if terminal.json { terminal.print(json: .object(event.json)) }
           for line in UploadText.lines(event) { terminal.say(line) }
         }
-        if events.isEmpty { terminal.say("there are no events") }
+        if events.isEmpty { terminal.say("there are no events in \(try queue.folder.printable)") }
       }
     }
   }

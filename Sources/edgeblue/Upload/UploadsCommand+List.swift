@@ -40,7 +40,9 @@ extension UploadsCommand {
         terminal.say(UploadText.line(item, columns: full ? nil : terminal.columns))
       }
       let totals = try store.totals(seenWith: uploader)
-      for line in [UploadText.line(totals)] + (try UploadsWatcher.notes(store, totals, uploader)) {
+      // The folder may be another one than its user meant.
+      let place = totals.items.isEmpty ? " in \(try queue.folder.printable)" : ""
+      for line in [UploadText.line(totals) + place] + (try UploadsWatcher.notes(store, totals, uploader)) {
         for line in line.wrapped(to: terminal.columns ?? .max) { terminal.say(line) }
       }
     }
